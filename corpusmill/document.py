@@ -1,0 +1,183 @@
+"""The row on its way: Arrow schemas of every table, and how documents get their ids.
+
+Only schemas and ids belong here. What a stage measures beyond them (verdict statistics) is declared by the stage. Every
+table in the lake has one more column in front, `partition_key`, which the lake's writer adds.
+"""
+
+import hashlib
+
+import pyarrow as pa
+
+RECORDS = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("locator", pa.string(), nullable=False),
+        pa.field("file", pa.string(), nullable=False),
+        pa.field("offset", pa.int64()),
+        pa.field("length", pa.int64()),
+        pa.field("url", pa.string()),
+        pa.field("content_type", pa.string()),
+        pa.field("declared_language", pa.string()),
+        pa.field("declared_license", pa.string()),
+        pa.field("meta", pa.map_(pa.string(), pa.string())),
+        pa.field("failure", pa.string()),
+    ]
+)
+"""Where each record of a snapshot lies. `failure` names why a record could not be read; such a row has no payload."""
+
+EXTRACTED = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("locator", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("title", pa.string()),
+        pa.field("content_type", pa.string()),
+        pa.field("declared_language", pa.string()),
+        pa.field("license", pa.string()),
+        pa.field("text", pa.large_string()),
+        pa.field("text_hash", pa.string()),
+        pa.field("meta", pa.map_(pa.string(), pa.string())),
+        pa.field("failure", pa.string()),
+    ]
+)
+"""The text, once. A row whose payload gave no text has `text` null and `failure` set."""
+
+EDIT = pa.struct(
+    [
+        pa.field("start", pa.int64()),
+        pa.field("end", pa.int64()),
+        pa.field("kind", pa.string()),
+        pa.field("replacement", pa.string()),
+    ]
+)
+"""One change to a text: half-open span in Unicode characters of the extracted text, and what stands there instead."""
+
+VERDICT_KEYS = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("text_file", pa.string(), nullable=False),
+        pa.field("drop_reason", pa.string()),
+        pa.field("language", pa.string()),
+        pa.field("language_score", pa.float64()),
+        pa.field("edits", pa.list_(EDIT)),
+    ]
+)
+"""What every verdict row has; the judge of a dataset appends its statistics as float64 columns."""
+
+SIGNATURES = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("text_file", pa.string(), nullable=False),
+        pa.field("text_hash", pa.string(), nullable=False),
+        pa.field("num_shingles", pa.int32(), nullable=False),
+        pa.field("signature", pa.binary()),
+    ]
+)
+"""MinHash signatures of the documents that no rule dropped: little-endian uint32 minima, null below the shingle width."""
+
+RESOLUTION = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("duplicate_of", pa.string(), nullable=False),
+        pa.field("duplicate_of_snapshot", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("jaccard", pa.float64(), nullable=False),
+        pa.field("cluster", pa.string(), nullable=False),
+    ]
+)
+"""One row per removed document: the kept document that it duplicates, `exact` or `near`, and their exact Jaccard.
+
+`cluster` is the smallest doc_id of the connected component over verified edges: a statistic, never a reason.
+"""
+
+DOCUMENTS = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("title", pa.string()),
+        pa.field("content_type", pa.string()),
+        pa.field("language", pa.string()),
+        pa.field("license", pa.string()),
+        pa.field("text", pa.large_string(), nullable=False),
+        pa.field("text_hash", pa.string(), nullable=False),
+        pa.field("meta", pa.map_(pa.string(), pa.string())),
+        pa.field("parent_ids", pa.list_(pa.string())),
+        pa.field("recipe", pa.string()),
+        pa.field("recipe_version", pa.string()),
+        pa.field("generator", pa.string()),
+        pa.field("generator_license", pa.string()),
+    ]
+)
+"""Curated and synthesized documents alike. Curated ones have no parents, recipe or generator."""
+
+REQUESTS = pa.schema(
+    [
+        pa.field("request_id", pa.string(), nullable=False),
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("snapshot", pa.string(), nullable=False),
+        pa.field("seed_file", pa.string(), nullable=False),
+        pa.field("chunk", pa.int32(), nullable=False),
+        pa.field("num_chunks", pa.int32(), nullable=False),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        pa.field("recipe", pa.string(), nullable=False),
+        pa.field("recipe_version", pa.string(), nullable=False),
+        pa.field("model", pa.string(), nullable=False),
+        pa.field("model_revision", pa.string(), nullable=False),
+        pa.field("prompt_hash", pa.string(), nullable=False),
+        pa.field("prompt_characters", pa.int32(), nullable=False),
+    ]
+)
+"""What to ask, by reference: seed document, its half-open character span, recipe version. Prompts are not stored.
+
+`request_id` is the fingerprint of all that decides the answer (see `corpusmill.synthesize.requests`).
+"""
+
+COMPLETIONS = pa.schema(
+    [
+        pa.field("request_id", pa.string(), nullable=False),
+        pa.field("answer", pa.large_string()),
+        pa.field("finish_reason", pa.string()),
+        pa.field("failure", pa.string()),
+        pa.field("prompt_tokens", pa.int32()),
+        pa.field("completion_tokens", pa.int32()),
+        pa.field("engine", pa.string(), nullable=False),
+    ]
+)
+"""What the engine answered, once per request. `failure` names why there is no answer."""
+
+SYNTHESIZED = DOCUMENTS.append(pa.field("reject_reason", pa.string()))
+"""One row per output: accepted ones have no `reject_reason`; rejected ones stay with theirs and are never read as documents."""
+
+SEQUENCES = pa.schema(
+    [
+        pa.field("sequence", pa.int64(), nullable=False),
+        pa.field("tokens", pa.list_(pa.int32()), nullable=False),
+        pa.field("doc_ids", pa.list_(pa.string()), nullable=False),
+        pa.field("lengths", pa.list_(pa.int32()), nullable=False),
+        pa.field("starts", pa.list_(pa.int64()), nullable=False),
+    ]
+)
+"""Packed sequences. Piece i of a sequence is `lengths[i]` tokens of `doc_ids[i]`, from that document's token `starts[i]`.
+
+`tokens` holds the pieces one after the other, without padding: sum(lengths) == len(tokens) <= sequence length.
+"""
+
+
+def document_id(source: str, snapshot: str, locator: str) -> str:
+    """Return the id of the record at `locator` (32 hex digits); the same record always gets the same id."""
+    spelled = "\x00".join((source, snapshot, locator))
+    return hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def text_hash(text: str) -> str:
+    """Return the content hash of a text (32 hex digits of SHA-256 over its UTF-8)."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]

@@ -1,0 +1,233 @@
+"""Settings: where the lake lies, where sources come from, which engines run. Read from one TOML file, checked key by key.
+
+Nothing but settings may change between a laptop and several clusters. Policy (rules, prompts, weights) is not here: it
+stands with the asset that chose it.
+"""
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpusmill.lake.settings import LakeSettings, StoreSettings
+
+SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
+DEFAULT_FILE = "corpusmill.toml"
+FORMATS = ("warc", "wet", "html", "parquet", "jsonl", "package")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSettings:
+    """Where the snapshots of one dataset lie: each folder below `uri` is a snapshot."""
+
+    uri: str
+    format: str
+    """One of warc, wet, html, parquet, jsonl, package."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the reader of that format takes, such as `text_column` or `include`."""
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise ValueError(f"a source's format must be one of {', '.join(FORMATS)}, got {self.format!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkSettings:
+    """The engine of curation: `spark` is a leased Spark Connect server, `plain` runs in this process."""
+
+    engine: str = "spark"
+    master: str = "local[*]"
+    driver_memory: str = "2g"
+    linger_seconds: float = 30.0
+    startup_seconds: float = 180.0
+
+    def __post_init__(self) -> None:
+        _check_choice("spark.engine", self.engine, ("spark", "plain"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceSettings:
+    """The engine of synthesis: `ray_vllm` is a leased Ray cluster with vLLM in it, `scripted` a plain function."""
+
+    engine: str = "ray_vllm"
+    model: str = "smollm2"
+    """A local model folder, or `smollm2`: the small open model that a package carries."""
+    script: str = ""
+    """For the scripted engine: `module:function`."""
+    num_engines: int = 1
+    device: str = "cpu"
+    max_model_len: int = 2048
+    kv_cache_gib: int = 1
+    threads_per_engine: int = 2
+    chunk_requests: int = 32
+    linger_seconds: float = 30.0
+    startup_seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        _check_choice("inference.engine", self.engine, ("ray_vllm", "scripted"))
+        _check_choice("inference.device", self.device, ("cpu", "cuda"))
+        if self.engine == "scripted" and not self.script:
+            raise ValueError("inference.engine is scripted, so inference.script must name a function as module:function")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceSettings:
+    """What an hour of work costs, for the cost on each asset; zero shows no cost."""
+
+    cpu_hour: float = 0.0
+    device_hour: float = 0.0
+    currency: str = "USD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that differs between a laptop and a cluster."""
+
+    lake: LakeSettings
+    state_folder: str
+    """Local folder for engines' states, Dagster's home and the downloaded sample."""
+    sources: Mapping[str, SourceSettings]
+    spark: SparkSettings = field(default_factory=SparkSettings)
+    inference: InferenceSettings = field(default_factory=InferenceSettings)
+    prices: PriceSettings = field(default_factory=PriceSettings)
+    launcher: str = "in_process"
+    dagster_profile: str = "dagster.yaml"
+    """The Dagster instance file that `corpusmill dev` and `corpusmill demo` use, relative to the project."""
+
+    def __post_init__(self) -> None:
+        _check_choice("launcher", self.launcher, ("in_process", "subprocess"))
+
+    def source(self, dataset: str) -> SourceSettings:
+        if dataset not in self.sources:
+            raise ValueError(
+                f"no source is set for dataset {dataset!r}; set [sources.{dataset}] with uri and format in "
+                f"{DEFAULT_FILE} (set are: {', '.join(sorted(self.sources)) or 'none'})"
+            )
+        return self.sources[dataset]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "lake": self.lake.to_json(),
+            "state_folder": self.state_folder,
+            "sources": {name: _as_dict(source) for name, source in self.sources.items()},
+            "spark": _as_dict(self.spark),
+            "inference": _as_dict(self.inference),
+            "prices": _as_dict(self.prices),
+            "launcher": self.launcher,
+            "dagster_profile": self.dagster_profile,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Settings":
+        return cls(
+            lake=LakeSettings.from_json(value["lake"]),
+            state_folder=value["state_folder"],
+            sources={name: SourceSettings(**source) for name, source in value["sources"].items()},
+            spark=SparkSettings(**value["spark"]),
+            inference=InferenceSettings(**value["inference"]),
+            prices=PriceSettings(**value["prices"]),
+            launcher=value["launcher"],
+            dagster_profile=value["dagster_profile"],
+        )
+
+
+def load_settings(path: str | Path | None = None) -> Settings:
+    """Return the settings of `path`, else of $CORPUSMILL_SETTINGS, else of ./corpusmill.toml, else the defaults.
+
+    Relative folders are relative to the settings file. Raises ValueError that names the file and the key.
+    """
+    chosen = path or os.environ.get(SETTINGS_VARIABLE)
+    file = Path(chosen or DEFAULT_FILE).absolute()
+    if not file.exists():
+        if chosen:
+            raise ValueError(f"the settings file {file} does not exist; make it or unset {SETTINGS_VARIABLE}")
+        return settings_from_table({}, base=Path.cwd())
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{file} is not valid TOML: {error}") from error
+    try:
+        return settings_from_table(table, base=file.parent)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:
+    """Return the settings that a parsed TOML table spells, with relative folders below `base`."""
+    known = ("lake", "state_folder", "sources", "spark", "inference", "prices", "launcher", "dagster_profile")
+    _check_keys(table, known, "the top level")
+    state_folder = _absolute(str(table.get("state_folder", ".corpusmill")), base)
+    sources = table.get("sources") or _sample_sources(state_folder)
+    return Settings(
+        lake=_lake(table.get("lake", {}), state_folder=state_folder, base=base),
+        state_folder=state_folder,
+        sources={name: _source(name, value, base) for name, value in sources.items()},
+        spark=_section(SparkSettings, table.get("spark", {}), "[spark]"),
+        inference=_section(InferenceSettings, table.get("inference", {}), "[inference]"),
+        prices=_section(PriceSettings, table.get("prices", {}), "[prices]"),
+        launcher=table.get("launcher", "in_process"),
+        dagster_profile=table.get("dagster_profile", "dagster.yaml"),
+    )
+
+
+def _sample_sources(state_folder: str) -> dict[str, dict[str, str]]:
+    formats = {"web": "warc", "code": "package", "stem": "package"}
+    return {name: {"uri": f"{state_folder}/sample/{name}", "format": form} for name, form in formats.items()}
+
+
+def _lake(table: Mapping[str, Any], *, state_folder: str, base: Path) -> LakeSettings:
+    _check_keys(table, ("root", "catalog", "endpoint", "region"), "[lake]")
+    root = _absolute(str(table.get("root", f"{state_folder}/lake")), base)
+    store = StoreSettings(root=root, endpoint=table.get("endpoint"), region=table.get("region"))
+    return LakeSettings(store=store, catalog=table.get("catalog"))
+
+
+def _source(name: str, value: Mapping[str, Any], base: Path) -> SourceSettings:
+    source = _section(SourceSettings, value, f"[sources.{name}]")
+    return dataclasses.replace(source, uri=_absolute(source.uri, base))
+
+
+def _section(kind: type, value: Mapping[str, Any], where: str) -> Any:
+    fields = {item.name: item for item in dataclasses.fields(kind)}
+    _check_keys(value, tuple(fields), where)
+    missing = [
+        name
+        for name, item in fields.items()
+        if name not in value and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ValueError(f"{where} needs {', '.join(missing)}")
+    for name, item in value.items():
+        _check_type(item, fields[name].type, f"{where} {name}")
+    return kind(**value)
+
+
+def _check_type(value: Any, kind: Any, where: str) -> None:
+    wanted = {str: str, int: int, float: (int, float)}.get(kind)
+    if wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
+        raise ValueError(f"{where} must be a {kind.__name__}, got {value!r}")
+
+
+def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown setting {key!r} in {where}{hint} (known: {', '.join(known)})")
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _absolute(uri: str, base: Path) -> str:
+    return uri if "://" in uri else str((base / uri).absolute())
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
