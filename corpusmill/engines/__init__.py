@@ -1,0 +1,1 @@
+"""Machines: how a pure function meets many rows, on plain Python, Spark, Ray and vLLM."""
