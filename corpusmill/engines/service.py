@@ -55,14 +55,14 @@ class EngineSettings:
 
     service: Mapping[str, Any] = field(default_factory=dict)
     """JSON passed to `serve`. Equal values share one engine."""
-    start_seconds: float = 300.0
+    startup_seconds: float = 300.0
     """The start-up budget: an engine that does not answer by then is ended and its start has failed."""
     linger_seconds: float = 30.0
     """How long the engine stays after its last lease, so that the next partition finds it warm."""
 
     def __post_init__(self) -> None:
-        if self.start_seconds <= 0 or self.linger_seconds < 0:
+        if self.startup_seconds <= 0 or self.linger_seconds < 0:
             raise ValueError(
-                "start_seconds must be positive and linger_seconds not negative, "
-                f"got {self.start_seconds} and {self.linger_seconds}"
+                "startup_seconds must be positive and linger_seconds not negative, "
+                f"got {self.startup_seconds} and {self.linger_seconds}"
             )

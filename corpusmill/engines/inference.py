@@ -1,0 +1,124 @@
+"""Asking a language model: what is asked, how, and what comes back. Engines that answer stand in modules of their own.
+
+A request that cannot be answered comes back as a completion with a `failure`; only a dead engine raises. So of n requests
+n completions return, in the order in which they were asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, Self
+
+PROMPT_TOO_LONG = "prompt_too_long"
+"""The prompt's tokens and `Sampling.max_tokens` do not fit into the model's window together."""
+EMPTY_ANSWER = "empty_answer"
+"""The model ended its answer before it wrote anything but white space."""
+REQUEST_REFUSED = "request_refused"
+"""The engine could not read the request: the chat template or the sampling settings refused it."""
+
+ROLES = ("system", "user", "assistant")
+
+
+class EngineDeadError(RuntimeError):
+    """No engine answers any more; the message says what was tried. Work that was committed before stays good."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How tokens are drawn. There is no seed per request: vLLM on CPUs does not survive one."""
+
+    max_tokens: int = 256
+    temperature: float = 0.0
+    """0 takes the likeliest token. Even then answers may differ between runs: batching changes the sums."""
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+    """1 changes nothing; above it, tokens that were already used get less likely."""
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop", tuple(self.stop))
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, got {self.max_tokens}")
+        if self.temperature < 0 or not 0 < self.top_p <= 1 or self.repetition_penalty <= 0:
+            raise ValueError(
+                "sampling needs temperature >= 0, 0 < top_p <= 1 and repetition_penalty > 0, got "
+                f"{self.temperature}, {self.top_p} and {self.repetition_penalty}"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "stop": list(self.stop)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        return cls(**value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatRequest:
+    """One question, as the messages of a chat."""
+
+    request_id: str
+    messages: tuple[Mapping[str, str], ...]
+    """Each has `role` (system, user or assistant) and `content`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "messages", tuple(self.messages))
+        if not self.messages:
+            raise ValueError(f"request {self.request_id} has no messages")
+        for message in self.messages:
+            if set(message) != {"role", "content"} or message["role"] not in ROLES:
+                raise ValueError(
+                    f"a message of request {self.request_id} must have a role of {', '.join(ROLES)} and a content, "
+                    f"got keys {sorted(message)} and role {message.get('role')!r}"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """What came back for one request: an answer, or the reason why there is none."""
+
+    request_id: str
+    answer: str | None = None
+    finish_reason: str | None = None
+    """`stop` when the model ended its answer, `length` when max_tokens cut it."""
+    failure: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        assert (self.answer is None) != (self.failure is None), f"{self.request_id}: an answer or a failure, not both"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineIdentity:
+    """Who answers. Model and revision belong to the key of an answer; the engine's name is kept beside it."""
+
+    model: str
+    revision: str
+    """Content hash of the model's files."""
+    license: str
+    """License that the model's outputs carry, as an SPDX identifier."""
+    name: str
+    """The engine, its version and number type, such as `vllm 0.32.0 cpu bfloat16`."""
+
+    def to_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+class InferenceEngine(Protocol):
+    """A place where requests are answered."""
+
+    @property
+    def identity(self) -> EngineIdentity: ...
+
+    def generate(self, requests: Sequence[ChatRequest], sampling: Sampling) -> list[Completion]:
+        """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
+
+    def close(self) -> None:
+        """Let go of the engine; a second call does nothing."""
+
+
+def completion_from_answer(request_id: str, answer: str | None, **rest: Any) -> Completion:
+    """Return the completion of an answer; nothing but white space is the failure `empty_answer`."""
+    if answer is None or not answer.strip():
+        return Completion(request_id=request_id, failure=EMPTY_ANSWER, **rest)
+    return Completion(request_id=request_id, answer=answer, **rest)

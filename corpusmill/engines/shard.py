@@ -1,0 +1,190 @@
+"""One shard where it runs: call its function, write its rows, leave a checkpoint.
+
+A shard function is named `module:function` and called as function(inputs, parameters, context). It yields Arrow tables
+in the schema of the call and reports through its context. A checkpoint is written after the shard's files are closed,
+in one atomic step: whoever finds it, finds all of the shard's rows.
+"""
+
+import base64
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.counts import Counts
+from corpusmill.engines.named import named_function
+from corpusmill.fingerprint import fingerprint
+from corpusmill.lake.files import ShardWriter, WrittenFile
+from corpusmill.lake.settings import StoreSettings
+from corpusmill.lake.store import Store
+
+MAX_SAMPLES = 10
+"""Sample rows that one shard may report; further ones are not kept."""
+MAX_SAMPLE_CHARACTERS = 4_000
+"""Longest JSON spelling of one sample row."""
+
+
+class ShardContext:
+    """What a shard function reports besides its rows. One per shard, used by one thread."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.counts = Counts()
+        self.notes: dict[str, float] = {}
+        self.samples: list[dict[str, Any]] = []
+
+    def add_counts(self, counts: Counts) -> None:
+        """Add rows to the shard's ledger, which must balance when the shard ends."""
+        self.counts += counts
+
+    def note(self, metric: str, value: float) -> None:
+        """Add to a number that is summed over all shards."""
+        self.notes[metric] = self.notes.get(metric, 0) + value
+
+    def sample(self, row: Mapping[str, Any]) -> None:
+        """Keep a JSON row for people to look at, if there is still room; ValueError when it is too long."""
+        if len(self.samples) >= MAX_SAMPLES:
+            return
+        spelled = json.dumps(dict(row))
+        if len(spelled) > MAX_SAMPLE_CHARACTERS:
+            raise ValueError(
+                f"a sample row has at most {MAX_SAMPLE_CHARACTERS} characters as JSON, got {len(spelled)}; cut its texts"
+            )
+        self.samples.append(json.loads(spelled))
+
+
+ShardFunction = Callable[[Mapping[str, Any], Mapping[str, Any], ShardContext], Iterator[pa.Table]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardCall:
+    """All that a worker needs to make one shard; travels as JSON."""
+
+    label: str
+    """What people call the shard in messages."""
+    fingerprint: str
+    function: str
+    inputs: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    schema: pa.Schema
+    store: StoreSettings
+    directory: str
+    name: str
+    """First part of the names of the shard's files, unique to the attempt."""
+    partition: str
+    checkpoint: str
+    """Key of the checkpoint."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "inputs": dict(self.inputs),
+            "parameters": dict(self.parameters),
+            "schema": base64.b64encode(self.schema.serialize().to_pybytes()).decode(),
+            "store": self.store.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "ShardCall":
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(value["schema"])))
+        return cls(**{**value, "schema": schema, "store": StoreSettings.from_json(value["store"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardOutcome:
+    """What a finished shard left; travels as JSON and is the body of its checkpoint."""
+
+    fingerprint: str
+    files: list[WrittenFile]
+    counts: Counts
+    notes: Mapping[str, float] = field(default_factory=dict)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+    reused: bool = False
+    """Whether an earlier attempt made it."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.__dict__,
+            "files": [file.to_json() for file in self.files],
+            "counts": self.counts.to_json(),
+            "notes": dict(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "ShardOutcome":
+        files = [WrittenFile.from_json(file) for file in value["files"]]
+        return cls(**{**value, "files": files, "counts": Counts.from_json(value["counts"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardFailure:
+    """A shard whose function raised; travels as JSON in place of an outcome."""
+
+    fingerprint: str
+    label: str
+    error: str
+    """Type and message of the exception."""
+    trace: str
+
+
+def make_shard(call: ShardCall) -> ShardOutcome:
+    """Make one shard: its files, then its checkpoint. Raises what its function raises, ValueError if a row is lost."""
+    started = time.monotonic()
+    store = Store(call.store)
+    context = ShardContext(store)
+    function: ShardFunction = named_function(call.function)
+    with ShardWriter(
+        store, directory=call.directory, name=call.name, schema=call.schema, partition=call.partition
+    ) as writer:
+        for table in function(call.inputs, call.parameters, context):
+            writer.write(table)
+    context.counts.check()
+    outcome = ShardOutcome(
+        fingerprint=call.fingerprint,
+        files=list(writer.files),
+        counts=context.counts,
+        notes=context.notes,
+        samples=context.samples,
+        seconds=round(time.monotonic() - started, 3),
+    )
+    store.write(call.checkpoint, spell_checkpoint(outcome))
+    return outcome
+
+
+def make_shard_row(row: bytes) -> bytes:
+    """Make the shard of one JSON call and return its outcome or its failure as JSON; what an engine's workers call.
+
+    An exception becomes a result, because an engine would end the other shards for it. The caller raises it again.
+    """
+    call = ShardCall.from_json(json.loads(row))
+    try:
+        return json.dumps({"outcome": make_shard(call).to_json()}).encode()
+    except Exception as error:  # noqa: BLE001 - raised again, with the shard's name, by run_shards
+        failure = ShardFailure(
+            fingerprint=call.fingerprint,
+            label=call.label,
+            error=f"{type(error).__name__}: {error}",
+            trace="".join(traceback.format_exception(error)),
+        )
+        return json.dumps({"failure": failure.__dict__}).encode()
+
+
+def spell_checkpoint(outcome: ShardOutcome) -> bytes:
+    """Return the bytes of a checkpoint, with a checksum over them."""
+    body = outcome.to_json()
+    return json.dumps({"checksum": fingerprint(body), "outcome": body}).encode()
+
+
+def read_checkpoint(data: bytes) -> ShardOutcome | None:
+    """Return the outcome that a checkpoint holds, or None when its bytes are not what was written."""
+    try:
+        value = json.loads(data)
+        intact = fingerprint(value["outcome"]) == value["checksum"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return ShardOutcome.from_json(value["outcome"]) if intact else None
