@@ -8,13 +8,16 @@ import hashlib
 
 import pyarrow as pa
 
+PLACE = {"place": "true"}
+"""Metadata of a column that says where something lies, not what it is: no part of a content hash."""
+
 RECORDS = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),
         pa.field("snapshot", pa.string(), nullable=False),
         pa.field("locator", pa.string(), nullable=False),
-        pa.field("file", pa.string(), nullable=False),
+        pa.field("file", pa.string(), nullable=False, metadata=PLACE),
         pa.field("offset", pa.int64()),
         pa.field("length", pa.int64()),
         pa.field("url", pa.string()),
@@ -59,7 +62,7 @@ EDIT = pa.struct(
 VERDICT_KEYS = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),
-        pa.field("text_file", pa.string(), nullable=False),
+        pa.field("text_file", pa.string(), nullable=False, metadata=PLACE),
         pa.field("drop_reason", pa.string()),
         pa.field("language", pa.string()),
         pa.field("language_score", pa.float64()),
@@ -72,7 +75,7 @@ SIGNATURES = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),
         pa.field("snapshot", pa.string(), nullable=False),
-        pa.field("text_file", pa.string(), nullable=False),
+        pa.field("text_file", pa.string(), nullable=False, metadata=PLACE),
         pa.field("text_hash", pa.string(), nullable=False),
         pa.field("num_shingles", pa.int32(), nullable=False),
         pa.field("signature", pa.binary()),
@@ -123,7 +126,7 @@ REQUESTS = pa.schema(
         pa.field("request_id", pa.string(), nullable=False),
         pa.field("doc_id", pa.string(), nullable=False),
         pa.field("snapshot", pa.string(), nullable=False),
-        pa.field("seed_file", pa.string(), nullable=False),
+        pa.field("seed_file", pa.string(), nullable=False, metadata=PLACE),
         pa.field("chunk", pa.int32(), nullable=False),
         pa.field("num_chunks", pa.int32(), nullable=False),
         pa.field("start", pa.int64(), nullable=False),
