@@ -36,10 +36,12 @@ install_torch_for_cpu() {
     fi
     .venv/bin/pip install --no-deps "torch==$TORCH+cpu" 2>/dev/null ||
         .venv/bin/pip install --no-deps --index-url "$TORCH_CPU_INDEX" "torch==$TORCH+cpu"
-    .venv/bin/pip show torch 2>/dev/null | grep -q "^Version: $TORCH+cpu$" || {
-        say "wanted torch $TORCH+cpu, got $(.venv/bin/pip show torch 2>/dev/null | grep ^Version:)" >&2
+    local got
+    got=$(.venv/bin/python -c 'from importlib.metadata import version; print(version("torch"))')
+    if [ "$got" != "$TORCH+cpu" ]; then
+        say "wanted torch $TORCH+cpu, got $got" >&2
         exit 1
-    }
+    fi
 }
 
 install_for_cpu() {
