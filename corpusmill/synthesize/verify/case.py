@@ -1,0 +1,23 @@
+"""What a verifier is shown: one input and the answer to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from corpusmill.synthesize.verify.language import detect
+
+DetectLanguage = Callable[[str], tuple[str, float]]
+"""From a text to its language (ISO 639-1 where there is one) and how sure that is, 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One chunk, or one document, with what became of it."""
+
+    seed: str
+    """The text as the seed has it, formulas and code in place."""
+    output: str
+    """The answer, parsed and with formulas and code put back."""
+    seed_language: str | None = None
+    language: str | None = None
+    """The language that the output is to have."""
+    detect_language: DetectLanguage = detect

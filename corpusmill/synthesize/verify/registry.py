@@ -1,0 +1,71 @@
+"""The verifiers by name, and the order in which one case goes through them: the first reason decides."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from corpusmill.synthesize.verify.behaviour import behaves_as_before
+from corpusmill.synthesize.verify.case import Case
+from corpusmill.synthesize.verify.compiles import compiles
+from corpusmill.synthesize.verify.copying import not_copied
+from corpusmill.synthesize.verify.doctests import same_doctests
+from corpusmill.synthesize.verify.documented import documented
+from corpusmill.synthesize.verify.formulas import formulas_preserved
+from corpusmill.synthesize.verify.grounding import grounded
+from corpusmill.synthesize.verify.interface import same_interface
+from corpusmill.synthesize.verify.language import target_language
+from corpusmill.synthesize.verify.length import length_ratio
+from corpusmill.synthesize.verify.numbers import numbers_preserved
+from corpusmill.synthesize.verify.program import same_program
+from corpusmill.synthesize.verify.question_answer import question_answer
+from corpusmill.synthesize.verify.repetition import not_repetitive
+from corpusmill.synthesize.verify.talk import no_assistant_talk
+
+VERIFIERS: dict[str, Callable[..., str | None]] = {
+    verifier.__name__: verifier
+    for verifier in (
+        behaves_as_before,
+        compiles,
+        documented,
+        formulas_preserved,
+        grounded,
+        length_ratio,
+        no_assistant_talk,
+        not_copied,
+        not_repetitive,
+        numbers_preserved,
+        question_answer,
+        same_doctests,
+        same_interface,
+        same_program,
+        target_language,
+    )
+}
+
+EXECUTES = behaves_as_before.__name__
+"""The one verifier that runs code: the caller brings the sandbox, and all documents go to it at once."""
+
+
+def check_parameters(verifier: str, parameters: Mapping[str, Any], *, scope: str) -> None:
+    """Raise ValueError when there is no such verifier, or it does not take these parameters or this scope."""
+    if verifier not in VERIFIERS:
+        raise ValueError(f"there is no verifier {verifier!r}; there are: {', '.join(sorted(VERIFIERS))}")
+    if scope not in ("chunk", "document") or (verifier == EXECUTES and scope != "document"):
+        raise ValueError(f"verifier {verifier!r} cannot run with scope {scope!r}")
+    taken = {name: item for name, item in inspect.signature(VERIFIERS[verifier]).parameters.items() if name != "case"}
+    unknown = sorted(set(parameters) - set(taken))
+    missing = sorted(name for name, item in taken.items() if item.default is item.empty and name not in parameters)
+    if unknown or missing:
+        raise ValueError(
+            f"verifier {verifier!r} takes {', '.join(taken) or 'no parameters'}; "
+            f"unknown here: {', '.join(unknown) or 'none'}, missing: {', '.join(missing) or 'none'}"
+        )
+
+
+def refusal(case: Case, checks: Iterable[tuple[str, Mapping[str, Any]]]) -> str | None:
+    """Return the first reason why the output is refused, or None when every verifier lets it pass."""
+    for verifier, parameters in checks:
+        reason = VERIFIERS[verifier](case, **parameters)
+        if reason is not None:
+            return reason
+    return None
