@@ -1,0 +1,1 @@
+"""Which documents repeat which: shingles, signatures, bands, verification, resolution, statistics. Pure."""
