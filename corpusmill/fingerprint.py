@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def code_version(module: str) -> str:
     return fingerprint(sources)
 
 
+def work_version(module: str, parameters: Mapping[str, Any]) -> str:
+    """Return 32 hex digits naming what `module` does with `parameters`, whatever its input."""
+    return fingerprint({"code": code_version(module), "parameters": dict(parameters)})
+
+
 def _spell(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
@@ -46,7 +52,7 @@ def _spell(value: Any) -> Any:
         return {"float": value.hex()}
     if isinstance(value, list | tuple):
         return [_spell(item) for item in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise TypeError(f"a fingerprint needs string keys, got {sorted(map(repr, value))[:5]}")
         return {key: _spell(item) for key, item in value.items()}

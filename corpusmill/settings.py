@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpusmill.lake.settings import LakeSettings, StoreSettings
+from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
 SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
 DEFAULT_FILE = "corpusmill.toml"
@@ -56,6 +56,8 @@ class InferenceSettings:
     engine: str = "ray_vllm"
     model: str = "smollm2"
     """A local model folder, or `smollm2`: the small open model that a package carries."""
+    model_license: str = "unknown"
+    """SPDX identifier of the licence that a local model folder's outputs carry."""
     script: str = ""
     """For the scripted engine: `module:function`."""
     num_engines: int = 1
@@ -108,6 +110,13 @@ class Settings:
                 f"{DEFAULT_FILE} (set are: {', '.join(sorted(self.sources)) or 'none'})"
             )
         return self.sources[dataset]
+
+    def source_store(self, dataset: str) -> Store:
+        """Return the store over a dataset's source, which may lie on another kind of storage than the lake."""
+        uri = self.source(dataset).uri
+        if uri.startswith("s3://"):
+            return Store(dataclasses.replace(self.lake.store, root=uri))
+        return Store(StoreSettings(root=uri))
 
     def to_json(self) -> dict[str, Any]:
         return {

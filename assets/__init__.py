@@ -1,0 +1,1 @@
+"""What exists: one folder a stage, one module a dataset. An asset's key is stage/dataset/table."""

@@ -1,0 +1,1 @@
+"""Text worth training on: extracted once, judged once, deduplicated across snapshots."""

@@ -1,0 +1,1 @@
+"""Mixtures: what a training run reads, in which proportions and order."""

@@ -1,0 +1,1 @@
+"""Text that a model wrote from curated documents: asked, answered, verified."""

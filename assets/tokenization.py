@@ -1,0 +1,33 @@
+"""The tokenized stage of one dataset: its documents as packed sequences, shared by all mixtures."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from assets.asset import lake_asset
+
+SEQUENCE_LENGTH = 1024
+"""Tokens of a packed sequence. All mixtures of one length share the same sequences."""
+TOKENIZER = "smollm2"
+"""The tokenizer of the small open model that a package carries; a path to any tokenizer.json works as well."""
+
+
+def tokenized_assets(
+    dataset: str, *, documents: Sequence[str], partitions_def: dg.PartitionsDefinition
+) -> list[dg.AssetsDefinition]:
+    """Return tokenized/<dataset>/sequences of the documents table with key `documents`."""
+    return [
+        lake_asset(
+            ("tokenized", dataset, "sequences"),
+            task="sequences",
+            description="Documents tokenized, shuffled and packed once, with explicit document boundaries.",
+            deps=[documents],
+            partitions_def=partitions_def,
+            parameters={
+                "documents": "/".join(documents),
+                "tokenizer": TOKENIZER,
+                "sequence_length": SEQUENCE_LENGTH,
+                "seed": 0,
+            },
+        )
+    ]

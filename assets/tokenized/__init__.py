@@ -1,0 +1,1 @@
+"""Documents as packed token sequences, made once and shared by all mixtures."""

@@ -1,0 +1,11 @@
+"""tokenized/web_rephrased: sequences of the accepted documents of synthesized/web_rephrased."""
+
+from assets.partitions import variants
+from assets.synthesized.web_rephrased import RECIPES
+from assets.tokenization import tokenized_assets
+
+ASSETS = tokenized_assets(
+    "web_rephrased",
+    documents=("synthesized", "web_rephrased", "documents"),
+    partitions_def=variants("style", list(RECIPES), dataset="web"),
+)

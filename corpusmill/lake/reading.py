@@ -1,0 +1,48 @@
+"""Reading one committed file: in batches of a row group, or a stretch of its rows. Memory: one row group."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.lake.schemas import PARTITION_KEY
+from corpusmill.lake.store import Store
+
+
+def read_batches(
+    store: Store, key: str, *, columns: Sequence[str] | None = None, batch_rows: int = 4096
+) -> Iterator[pa.Table]:
+    """Yield the rows of a file in order, at most `batch_rows` at a time, without the partition key."""
+    with store.open_input(key) as source, pq.ParquetFile(source) as file:
+        names = _names(file, columns)
+        for batch in file.iter_batches(batch_size=batch_rows, columns=names):
+            yield pa.Table.from_batches([batch])
+
+
+def read_rows(
+    store: Store, key: str, *, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Return the rows `start` to `stop` (half-open; None is the end) of a file, reading only their row groups."""
+    with store.open_input(key) as source, pq.ParquetFile(source) as file:
+        stop = file.metadata.num_rows if stop is None else min(stop, file.metadata.num_rows)
+        first, groups = _groups(file, start, stop)
+        table = file.read_row_groups(groups, columns=_names(file, columns))
+        return table.slice(start - first, max(stop - start, 0))
+
+
+def _names(file: pq.ParquetFile, columns: Sequence[str] | None) -> list[str]:
+    names = file.schema_arrow.names if columns is None else columns
+    return [name for name in names if name != PARTITION_KEY]
+
+
+def _groups(file: pq.ParquetFile, start: int, stop: int) -> tuple[int, list[int]]:
+    """Return the first row of the first needed row group, and the needed row groups."""
+    ends = 0
+    first = 0
+    groups = []
+    for index in range(file.num_row_groups):
+        begins, ends = ends, ends + file.metadata.row_group(index).num_rows
+        if begins < stop and ends > start:
+            first = first if groups else begins
+            groups.append(index)
+    return first, groups

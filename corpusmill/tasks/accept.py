@@ -1,0 +1,93 @@
+"""synthesized/<dataset>/documents: what parsed and passed every verifier; the others stay, with their reason.
+
+One shard a file of requests. Code is run in a sandbox before and after its rewriting.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.document import SYNTHESIZED
+from corpusmill.engines.inference import EngineIdentity
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_batches, read_rows
+from corpusmill.lake.tables import Attempt
+from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
+from corpusmill.synthesize.recipe import Recipe
+from corpusmill.tasks import completions, requests
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.inference import generator
+from corpusmill.tasks.seeds import SeedReader, seed_snapshot, seed_table
+from corpusmill.tasks.task import Job, Outcome, truncate_sample
+
+
+def table(dataset: str) -> str:
+    return f"synthesized/{dataset}/documents"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return SYNTHESIZED
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {
+        "requests": job.upstream(requests.table(job.dataset)),
+        "completions": job.upstream(completions.table(job.dataset)),
+        "documents": job.upstream(seed_table(job), seed_snapshot(job)),
+    }
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    answers = [file.path for file in job.lake.files(completions.table(job.dataset), [job.partition])]
+    shards = run_on_shards(
+        "corpusmill.tasks.accept:accept_shard",
+        job=job,
+        attempt=attempt,
+        inputs=[
+            {"request_file": job.lake.store.key(file.path), "completion_files": list(map(job.lake.store.key, answers))}
+            for file in job.lake.files(requests.table(job.dataset), [job.partition])
+        ],
+        parameters={"recipe": job.parameters["recipe"], "identity": generator(job.settings).to_json()},
+    )
+    counts = outcome_of(shards).counts
+    reasons = [{"reason": name, "documents": number} for name, number in counts.dropped.items()]
+    rate = round(counts.kept / counts.rows_in, 6) if counts.rows_in else 0.0
+    return outcome_of(shards, metrics={"accept_rate": rate}, tables={"reject_reasons": reasons})
+
+
+def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
+    """Yield one SYNTHESIZED row for every seed that one request file asks about."""
+    from corpusmill.engines.sandbox import check_doctests
+
+    asked = read_rows(context.store, inputs["request_file"])
+    answers = _answers(inputs["completion_files"], asked, context)
+    recipe = Recipe.from_json(parameters["recipe"])
+    judged = accept(
+        asked,
+        answers,
+        SeedReader(context.store, asked).seeds(asked),
+        recipe=recipe,
+        identity=EngineIdentity(**parameters["identity"]),
+        instruments=Instruments(check_code=check_doctests),
+    )
+    context.add_counts(acceptance_counts(judged))
+    kept = judged.filter(pc.is_null(judged["reject_reason"]))
+    context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
+    rejected = judged.filter(pc.is_valid(judged["reject_reason"]))
+    for rows in (kept, rejected):
+        for row in truncate_sample(rows, columns=["doc_id", "reject_reason", "text"], num_rows=3):
+            context.sample(row)
+    yield judged
+
+
+def _answers(files: list[str], asked: pa.Table, context: ShardContext) -> pa.Table:
+    """Return the completions of the asked requests."""
+    wanted = pc.unique(asked["request_id"])
+    parts = [
+        batch.filter(pc.is_in(batch["request_id"], value_set=wanted))
+        for file in files
+        for batch in read_batches(context.store, file)
+    ]
+    return pa.concat_tables(parts) if parts else completions.COMPLETIONS.empty_table()

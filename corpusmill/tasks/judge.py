@@ -1,0 +1,87 @@
+"""curated/<dataset>/verdicts: one row per extracted document, with every measured statistic and the first drop reason.
+
+One shard a text file; a verdict names the text file that it judged. A document without text is judged `failure`.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.curate import code, stem, web
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_batches
+from corpusmill.lake.tables import Attempt
+from corpusmill.tasks import extract
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.task import Job, Outcome
+
+JUDGES = {"web": web, "code": code, "stem": stem}
+"""By kind of text; parameters name one under `judge`."""
+
+
+def table(dataset: str) -> str:
+    return f"curated/{dataset}/verdicts"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return JUDGES[parameters["judge"]].verdict_schema()
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {"extracted": job.upstream(extract.table(job.dataset))}
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    files = job.lake.files(extract.table(job.dataset), [job.partition])
+    shards = run_on_shards(
+        "corpusmill.tasks.judge:judge_shard",
+        job=job,
+        attempt=attempt,
+        inputs=[{"text_file": job.lake.store.key(file.path)} for file in files],
+        parameters=job.parameters,
+    )
+    dropped = outcome_of(shards).counts.dropped
+    funnel = [{"reason": reason, "documents": number} for reason, number in _by_size(dropped)]
+    return outcome_of(shards, tables={"drop_reasons": funnel})
+
+
+def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
+    """Yield the verdicts of one text file."""
+    for batch in read_batches(context.store, inputs["text_file"]):
+        texts = batch.filter(pc.is_null(batch["failure"]))
+        verdicts = JUDGES[parameters["judge"]].judge(texts, dict(parameters))
+        named = verdicts.add_column(
+            1, pa.field("text_file", pa.string(), nullable=False), pa.array([inputs["text_file"]] * len(verdicts))
+        )
+        context.add_counts(_counts(named))
+        for row in _drops(texts, named):
+            context.sample(row)
+        yield named
+
+
+def _counts(verdicts: pa.Table) -> Counts:
+    reasons = pc.value_counts(verdicts["drop_reason"].drop_null()).to_pylist()
+    dropped = {item["values"]: item["counts"] for item in reasons}
+    return Counts(rows_in=len(verdicts), kept=len(verdicts) - sum(dropped.values()), dropped=dropped)
+
+
+def _by_size(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _drops(texts: pa.Table, verdicts: pa.Table) -> list[dict[str, Any]]:
+    """Return two dropped documents of a batch with the start of their text."""
+    dropped = pc.indices_nonzero(pc.is_valid(verdicts["drop_reason"]))[:2].to_pylist()
+    return [
+        {
+            "locator": texts["locator"][row].as_py(),
+            "drop_reason": verdicts["drop_reason"][row].as_py(),
+            "language": verdicts["language"][row].as_py(),
+            "text": (texts["text"][row].as_py() or "")[:200],
+        }
+        for row in dropped
+    ]

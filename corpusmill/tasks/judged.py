@@ -1,0 +1,18 @@
+"""Reading a verdict file: verdicts grouped by the text file that they judged, joined by doc_id, never by position."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.lake.reading import read_rows
+from corpusmill.lake.store import Store
+
+
+def judged_texts(store: Store, verdict_file: str) -> Iterator[tuple[str, pa.Table]]:
+    """Yield (text file, its verdicts) of one verdict file; raises ValueError when a document was judged twice."""
+    verdicts = read_rows(store, verdict_file, columns=("doc_id", "text_file", "drop_reason", "language", "edits"))
+    if pc.count_distinct(verdicts["doc_id"]).as_py() != len(verdicts):
+        raise ValueError(f"{verdict_file} judges a document twice; materialize its partition again")
+    for text_file in pc.unique(verdicts["text_file"]).to_pylist():
+        yield text_file, verdicts.filter(pc.equal(verdicts["text_file"], text_file))

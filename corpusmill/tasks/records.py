@@ -1,0 +1,104 @@
+"""sources/<dataset>/records: what lies where in one snapshot. Payloads stay where they are.
+
+One shard a file of the snapshot. File names in the table are relative to the source's folder, so a mirror elsewhere is
+the same table.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.document import RECORDS
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.lake.tables import Attempt
+from corpusmill.read.snapshot import list_records
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.task import Job, Outcome, truncate_sample
+
+
+def table(dataset: str) -> str:
+    return f"sources/{dataset}/records"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return RECORDS
+
+
+def source_store(job: Job) -> Store:
+    return job.settings.source_store(job.dataset)
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    source = job.settings.source(job.dataset)
+    return {"files": snapshot_files(job), "format": source.format, "options": dict(source.options)}
+
+
+def snapshot_files(job: Job) -> list[dict[str, Any]]:
+    """Return key, size and time of each file in the snapshot; raises ValueError where there is none."""
+    source = job.settings.source(job.dataset)
+    found = [
+        {"key": item.key, "size": item.size, "modified": str(item.modified)}
+        for item in source_store(job).list(f"{job.partition}/")
+        if item.size > 0
+    ]
+    if not found:
+        raise ValueError(
+            f"snapshot {job.partition!r} of {job.dataset} has no files: wanted {source.format} files below "
+            f"{source.uri}/{job.partition}/, got none. Put the snapshot back, or remove its partition."
+        )
+    return found
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    source = job.settings.source(job.dataset)
+    parameters = {
+        "dataset": job.dataset,
+        "snapshot": job.partition,
+        "format": source.format,
+        "options": dict(source.options),
+        "source": source_store(job).settings.to_json(),
+    }
+    shards = run_on_shards(
+        "corpusmill.tasks.records:list_shard",
+        job=job,
+        attempt=attempt,
+        inputs=snapshot_files(job),
+        parameters=parameters,
+    )
+    outcome = outcome_of(shards)
+    if outcome.counts.rows_in == 0:
+        raise ValueError(
+            f"snapshot {job.partition!r} of {job.dataset} holds no {source.format} record in {len(shards)} files; "
+            "check the source's format and options"
+        )
+    return outcome
+
+
+def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
+    """Yield the RECORDS of one file, with `file` relative to the source's folder."""
+    store = Store(StoreSettings.from_json(parameters["source"]))
+    for records in list_records(
+        dataset=parameters["dataset"],
+        snapshot=parameters["snapshot"],
+        format=parameters["format"],
+        uri=store.uri(inputs["key"]),
+        store=store,
+        options=parameters["options"],
+    ):
+        keys = [store.key(uri) for uri in records["file"].to_pylist()]
+        relative = records.set_column(records.schema.get_field_index("file"), "file", pa.array(keys, pa.string()))
+        context.add_counts(_counts(relative))
+        context.note("payload_bytes", pc.sum(relative["length"]).as_py() or 0)
+        for row in truncate_sample(relative, columns=["locator", "url", "content_type", "declared_license", "failure"]):
+            context.sample(row)
+        yield relative
+
+
+def _counts(records: pa.Table) -> Counts:
+    reasons = pc.value_counts(records["failure"].drop_null()).to_pylist()
+    failed = {item["values"]: item["counts"] for item in reasons}
+    return Counts(rows_in=len(records), kept=len(records) - sum(failed.values()), failed=failed)

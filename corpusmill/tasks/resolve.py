@@ -1,0 +1,108 @@
+"""curated/<dataset>/resolution: sees the signatures of all snapshots and decides which document duplicates which.
+
+Unpartitioned. Its state keeps, for each snapshot, which signatures it saw and a hash of that snapshot's decisions, so that
+`duplicates` is made again only where they changed.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_documents
+from corpusmill.dedup.evidence import Evidence, Ranking
+from corpusmill.dedup.in_memory import gather_evidence
+from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
+from corpusmill.dedup.texts import stored_texts
+from corpusmill.document import RESOLUTION
+from corpusmill.fingerprint import fingerprint
+from corpusmill.lake.tables import Attempt
+from corpusmill.tasks import sign
+from corpusmill.tasks.engine import spark_session
+from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
+
+
+def table(dataset: str) -> str:
+    return f"curated/{dataset}/resolution"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return RESOLUTION
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {"signatures": signature_versions(job)}
+
+
+def signature_versions(job: Job) -> dict[str, str]:
+    """Return the content hash of every snapshot's signatures; raises when none is there."""
+    job.lake.files(sign.table(job.dataset))
+    return {name: state.content_hash for name, state in sorted(job.lake.partitions(sign.table(job.dataset)).items())}
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    seen = signature_versions(job)
+    resolution = find_resolution(job)
+    with partition_writer(job, attempt, name="resolution") as writer:
+        writer.write(resolution.table)
+    statistics = resolution.statistics
+    kinds = {kind: int(statistics.scalars[f"documents_removed_{kind}"]) for kind in ("exact", "near")}
+    return Outcome(
+        files=writer.files,
+        counts=_counts(int(statistics.scalars["documents_in"]), kinds),
+        metrics=dict(statistics.scalars),
+        tables={name: rows[:25] for name, rows in statistics.tables.items()},
+        samples=truncate_sample(resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10),
+        gates={"retention": Gate(passed=not statistics.gate_failures, message="; ".join(statistics.gate_failures) or "held")},
+        state={"signatures": seen, "snapshots": _decisions(resolution.table)},
+    )
+
+
+def find_resolution(job: Job) -> Resolution:
+    """Resolve all snapshots: candidates and verification on Spark, or in memory where the engine is plain."""
+    parameters = DedupParameters.from_json(job.parameters)
+    if job.settings.spark.engine == "plain":
+        return resolve_documents(
+            lambda: documents(job),
+            lambda ranking: _evidence_in_memory(job, ranking, parameters),
+            parameters=parameters,
+            preferences=Preferences(),
+        )
+    from corpusmill.engines.spark_dedup import gather_evidence as gather_on_spark
+
+    paths = [file.path for file in job.lake.files(sign.table(job.dataset))]
+    with spark_session(job) as spark:
+
+        def find(ranking: Ranking) -> Evidence:
+            return gather_on_spark(
+                spark, paths, ranking=ranking, parameters=parameters, store_settings=job.lake.settings.store
+            )
+
+        return resolve_documents(lambda: documents(job), find, parameters=parameters, preferences=Preferences())
+
+
+def documents(job: Job) -> Iterator[pa.Table]:
+    """Yield the narrow columns of all signatures."""
+    for batch in job.lake.scan(sign.table(job.dataset), columns=list(DOCUMENT_COLUMNS)):
+        yield pa.Table.from_batches([batch])
+
+
+def _evidence_in_memory(job: Job, ranking: Ranking, parameters: DedupParameters) -> Evidence:
+    signatures = job.lake.read(sign.table(job.dataset))
+    return gather_evidence(
+        signatures, ranking=ranking, parameters=parameters, read_texts=stored_texts(job.lake.store)
+    )
+
+
+def _counts(documents_in: int, kinds: Mapping[str, int]) -> Counts:
+    dropped = {f"{kind}_duplicate": number for kind, number in kinds.items() if number}
+    return Counts(rows_in=documents_in, kept=documents_in - sum(dropped.values()), dropped=dropped)
+
+
+def _decisions(resolution: pa.Table) -> dict[str, str]:
+    """Return a hash of each snapshot's rows; `resolution` is sorted by doc_id."""
+    snapshots = pc.unique(resolution["snapshot"]).to_pylist()
+    return {name: fingerprint(resolution.filter(pc.equal(resolution["snapshot"], name)).to_pylist()) for name in snapshots}

@@ -1,0 +1,56 @@
+"""Reading seed documents: of one documents table's partition in batches, or the ones that some requests name."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.lake.reading import read_batches
+from corpusmill.lake.store import Store
+from corpusmill.tasks.task import Job
+
+
+def seed_table(job: Job) -> str:
+    """Return the curated documents that a synthesized dataset starts from."""
+    return f"curated/{job.parameters['seeds']}/documents"
+
+
+def seed_snapshot(job: Job) -> str:
+    """Return the snapshot of a partition that is named variant and snapshot, in either order."""
+    names = job.partition.split("|")
+    names.remove(job.parameters["variant"])
+    return names[0]
+
+
+def seed_batches(job: Job) -> Iterator[pa.Table]:
+    """Yield the partition's seed documents, with the file that each row lies in as `text_file`."""
+    for file in job.lake.files(seed_table(job), [seed_snapshot(job)]):
+        key = job.lake.store.key(file.path)
+        for batch in read_batches(job.lake.store, key):
+            yield batch.append_column("text_file", pa.array([key] * len(batch), pa.string()))
+
+
+class SeedReader:
+    """Gives the seeds of requests; keeps the wanted rows of the file that it read last."""
+
+    def __init__(self, store: Store, requests: pa.Table) -> None:
+        self._store = store
+        self._requests = requests
+        self._file: str | None = None
+        self._rows: pa.Table | None = None
+
+    def seeds(self, requests: pa.Table) -> pa.Table:
+        """Return the seed documents of `requests`, each once."""
+        files = pc.unique(requests["seed_file"]).to_pylist()
+        wanted = pc.unique(requests["doc_id"])
+        parts = [rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in map(self._wanted_rows, files)]
+        return pa.concat_tables(parts)
+
+    def _wanted_rows(self, file: str) -> pa.Table:
+        if file != self._file or self._rows is None:
+            ours = self._requests.filter(pc.equal(self._requests["seed_file"], file))
+            wanted = pc.unique(ours["doc_id"])
+            batches = read_batches(self._store, file)
+            self._rows = pa.concat_tables([rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in batches])
+            self._file = file
+        return self._rows

@@ -1,0 +1,87 @@
+"""tokenized/<dataset>/sequences: documents as packed token sequences, once per (table version, tokenizer, length).
+
+One shard a file of documents. The documents table is named by the parameters, so curated and synthesized ones are alike;
+of synthesized ones only the accepted are read.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.document import SEQUENCES
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_batches
+from corpusmill.lake.tables import Attempt
+from corpusmill.mix.pack import SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
+from corpusmill.mix.tokenize import Tokenization
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.task import Job, Outcome
+from corpusmill.tasks.tokenizer import tokenizer_file
+
+
+def table(dataset: str) -> str:
+    return f"tokenized/{dataset}/sequences"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return SEQUENCES
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {"documents": job.upstream(job.parameters["documents"]), "tokenizer": _tokenization(job).version()}
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    tokenization = _tokenization(job)
+    files = job.lake.files(job.parameters["documents"], [job.partition])
+    shards = run_on_shards(
+        "corpusmill.tasks.sequences:pack_shard",
+        job=job,
+        attempt=attempt,
+        inputs=[
+            {"documents_file": job.lake.store.key(file.path), "first_sequence": number * SHARD_SEQUENCES}
+            for number, file in enumerate(files)
+        ],
+        parameters={"tokenization": tokenization.to_json(), "tokenizer": tokenization.version()},
+    )
+    totals = outcome_of(shards)
+    tokens = int(totals.metrics.get("num_tokens", 0))
+    room = totals.metrics.get("num_sequences", 0) * tokenization.sequence_length
+    return outcome_of(
+        shards,
+        metrics={"tokens": tokens, "fill": round(tokens / room, 6) if room else 0.0},
+        state=tokenization.to_state(num_tokens=tokens),
+    )
+
+
+def pack_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
+    """Yield the SEQUENCES of one file of documents."""
+
+    def count(packed: PackingCounts) -> None:
+        context.add_counts(packed.to_counts())
+        for name, value in packed.to_notes().items():
+            context.note(name, value)
+
+    yield from tokenize_and_pack(
+        _accepted(read_batches(context.store, inputs["documents_file"])),
+        tokenization=Tokenization(**parameters["tokenization"]),
+        first_sequence=inputs["first_sequence"],
+        on_counts=count,
+    )
+
+
+def _accepted(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    for batch in batches:
+        rejected = "reject_reason" in batch.schema.names
+        yield batch.filter(pc.is_null(batch["reject_reason"])) if rejected else batch
+
+
+def _tokenization(job: Job) -> Tokenization:
+    return Tokenization(
+        tokenizer_file=tokenizer_file(job.parameters["tokenizer"], job.settings.state_folder),
+        sequence_length=int(job.parameters["sequence_length"]),
+        seed=int(job.parameters["seed"]),
+        eos_token=job.parameters.get("eos_token"),
+    )

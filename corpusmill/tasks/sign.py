@@ -1,0 +1,61 @@
+"""curated/<dataset>/signatures: MinHash signatures of the documents that no rule dropped. One shard a verdict file."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.counts import Counts
+from corpusmill.dedup.signatures import SCHEMA_WITH_SOURCE, sign
+from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.reading import read_batches
+from corpusmill.lake.tables import Attempt
+from corpusmill.tasks import extract, judge
+from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.judged import judged_texts
+from corpusmill.tasks.task import Job, Outcome
+
+TEXT_COLUMNS = ("doc_id", "source", "snapshot", "text_hash", "text")
+
+
+def table(dataset: str) -> str:
+    return f"curated/{dataset}/signatures"
+
+
+def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    return SCHEMA_WITH_SOURCE
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return {
+        "verdicts": job.upstream(judge.table(job.dataset)),
+        "extracted": job.upstream(extract.table(job.dataset)),
+    }
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    files = job.lake.files(judge.table(job.dataset), [job.partition])
+    shards = run_on_shards(
+        "corpusmill.tasks.sign:sign_shard",
+        job=job,
+        attempt=attempt,
+        inputs=[{"verdict_file": job.lake.store.key(file.path)} for file in files],
+        parameters=job.parameters,
+    )
+    return outcome_of(shards)
+
+
+def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
+    """Yield the signatures of the kept documents of one verdict file."""
+    for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
+        kept = pc.filter(verdicts["doc_id"], pc.is_null(verdicts["drop_reason"]))
+        for texts in read_batches(context.store, text_file, columns=TEXT_COLUMNS):
+            wanted = texts.filter(pc.is_in(texts["doc_id"], value_set=kept.combine_chunks()))
+            named = wanted.add_column(
+                2, pa.field("text_file", pa.string(), nullable=False), pa.array([text_file] * len(wanted), pa.string())
+            )
+            signatures = sign(named, dict(parameters))
+            context.add_counts(Counts(rows_in=len(named), kept=len(signatures)))
+            context.note("shingles", pc.sum(signatures["num_shingles"]).as_py() or 0)
+            yield signatures

@@ -1,0 +1,204 @@
+"""The frame around every task: open the lake, skip what is done, run, check the ledger, commit once, report.
+
+A task is a module of `corpusmill.tasks` with four functions:
+
+    table(dataset) -> str                  the table that it writes
+    schema(parameters) -> pa.Schema        that table's columns
+    inputs(job) -> dict                    content hashes of all that decides the bytes of its output
+    run(job, attempt) -> Outcome           the work; it writes files and commits nothing
+
+Work is named by the fingerprint of the task's code, parameters and inputs. A partition whose committed work has the same
+name is not made again. The result of a commit is kept in the lake, so that Dagster's view can be rebuilt from it.
+"""
+
+import importlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.counts import Counts
+from corpusmill.fingerprint import fingerprint, work_version
+from corpusmill.lake.files import ShardWriter, WrittenFile
+from corpusmill.lake.names import data_directory, partition_segment
+from corpusmill.lake.tables import Attempt, Lake, PartitionState
+from corpusmill.settings import Settings
+
+Report = Callable[[str, Mapping[str, Any]], None]
+"""Called with a line of progress and its numbers."""
+
+UNPARTITIONED = "all"
+"""The partition of a table that has only one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One task on one partition: what its functions get."""
+
+    settings: Settings
+    lake: Lake
+    dataset: str
+    partition: str
+    parameters: Mapping[str, Any]
+    schema: pa.Schema
+    """The columns of the table that the task writes."""
+    report: Report
+
+    def upstream(self, table: str, partition: str | None = None) -> str:
+        """Return the content hash of a committed partition; raises PartitionMissingError or GateFailedError."""
+        name = self.partition if partition is None else partition
+        self.lake.files(table, [name])
+        state = self.lake.partition(table, name)
+        assert state is not None
+        return state.content_hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """A condition that must hold before anyone reads the partition."""
+
+    passed: bool
+    message: str
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a task's `run` made."""
+
+    files: Sequence[WrittenFile]
+    counts: Counts
+    metrics: Mapping[str, float | int | str] = field(default_factory=dict)
+    """Flat scalars; named alike in every task so that they plot over partitions."""
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Small tables for the asset's page."""
+    samples: Sequence[Mapping[str, Any]] = ()
+    gates: Mapping[str, Gate] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What later tasks need to know of this partition without reading it."""
+
+
+def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    """Run the task `name` on JSON `arguments` (settings, dataset, partition, parameters) and return its JSON result.
+
+    Returns the kept result, with `reused` true, when the partition's committed work is the same.
+    """
+    task = _load(name)
+    job = _open(task, arguments, report)
+    work = _work(task, job)
+    committed = job.lake.partition(task.table(job.dataset), job.partition)
+    if committed and committed.state.get("work") == work:
+        report("nothing changed since the last commit", {"rows": committed.num_rows})
+        return {**_kept_result(job.lake, committed), "reused": True}
+    return _make(name, task, job, work)
+
+
+def is_current(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether the partition is committed and nothing that decides its bytes has changed since."""
+    task = _load(name)
+    job = _open(task, arguments, lambda message, numbers: None)
+    committed = job.lake.partition(task.table(job.dataset), job.partition)
+    return committed is not None and committed.state.get("work") == _work(task, job)
+
+
+def kept_result(lake: Lake, table: str, partition: str) -> dict[str, Any]:
+    """Return the result that the commit of a partition kept; raises ValueError where nothing is committed."""
+    committed = lake.partition(table, partition)
+    if committed is None:
+        raise ValueError(f"{table} has no partition {partition!r}; materialize it first")
+    return _kept_result(lake, committed)
+
+
+def _load(name: str) -> ModuleType:
+    return importlib.import_module(f"corpusmill.tasks.{name}")
+
+
+def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:
+    settings = Settings.from_json(arguments["settings"])
+    return Job(
+        settings=settings,
+        lake=Lake(settings.lake),
+        dataset=arguments["dataset"],
+        partition=arguments["partition"],
+        parameters=arguments["parameters"],
+        schema=task.schema(arguments["parameters"]),
+        report=report,
+    )
+
+
+def _work(task: ModuleType, job: Job) -> str:
+    return fingerprint({"task": work_version(task.__name__, job.parameters), "inputs": task.inputs(job)})
+
+
+def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
+    started = time.monotonic()
+    table = task.table(job.dataset)
+    attempt = job.lake.begin(table, job.partition, job.schema)
+    outcome: Outcome = task.run(job, attempt)
+    outcome.counts.check()
+    result = _result(name, table, job, outcome) | {"work": work, "seconds": round(time.monotonic() - started, 3)}
+    key = f"reports/{table}/{partition_segment(job.partition)}/{attempt.attempt}.json"
+    job.lake.store.write(key, json.dumps(result).encode())
+    state = {
+        **outcome.state,
+        "work": work,
+        "report": key,
+        "gate_failures": [f"{gate}: {it.message}" for gate, it in outcome.gates.items() if not it.passed],
+    }
+    committed = job.lake.commit(attempt, outcome.files, state)
+    job.report("committed", {"rows": committed.num_rows, "bytes": committed.num_bytes})
+    return {**result, **_version(committed), "reused": False}
+
+
+def _result(name: str, table: str, job: Job, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "task": name,
+        "table": table,
+        "partition": job.partition,
+        "counts": outcome.counts.to_json(),
+        "metrics": dict(outcome.metrics),
+        "tables": {title: [dict(row) for row in rows] for title, rows in outcome.tables.items()},
+        "samples": [dict(row) for row in outcome.samples],
+        "gates": {
+            title: {"passed": gate.passed, "message": gate.message, "numbers": dict(gate.numbers)}
+            for title, gate in outcome.gates.items()
+        },
+        "columns": [[item.name, str(item.type)] for item in job.schema],
+    }
+
+
+def _version(committed: PartitionState) -> dict[str, Any]:
+    return {
+        "content_hash": committed.content_hash,
+        "fence": committed.fence,
+        "num_rows": committed.num_rows,
+        "num_bytes": committed.num_bytes,
+    }
+
+
+def _kept_result(lake: Lake, committed: PartitionState) -> dict[str, Any]:
+    kept: dict[str, Any] = json.loads(lake.store.read(committed.state["report"]))
+    return {**kept, **_version(committed)}
+
+
+def partition_writer(job: Job, attempt: Attempt, *, name: str) -> ShardWriter:
+    """Return a writer into the partition, for tasks that need no shards; `name` tells its files apart."""
+    return ShardWriter(
+        job.lake.store,
+        directory=data_directory(attempt.table, attempt.partition),
+        name=f"{attempt.attempt}-{name}",
+        schema=job.schema,
+        partition=attempt.partition,
+    )
+
+
+def truncate_sample(rows: pa.Table, *, columns: Sequence[str], num_rows: int = 5, width: int = 240) -> list[dict[str, Any]]:
+    """Return the first rows as dicts with every text cut to `width` characters, for the asset's page."""
+    return [
+        {name: value[:width] if isinstance(value, str) else value for name, value in row.items()}
+        for row in rows.select(list(columns)).slice(0, num_rows).to_pylist()
+    ]

@@ -1,0 +1,74 @@
+"""The front door: the only place where rooms are joined. `build(settings)` gives Dagster all of Corpusmill.
+
+Every module of a stage folder below `assets/` that has a list `ASSETS` is part of it: a new dataset is a new module.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from types import ModuleType
+
+import dagster as dg
+
+import assets
+from assets.mixed.mixtures import MIXTURES, mixture_inputs
+from corpusmill.settings import Settings, load_settings
+from jobs.due import JobAssets, job_assets
+from jobs.schedules import nightly_schedules
+from jobs.stages import job_name, stage_jobs
+from resources.launchers import launcher
+from resources.mill import MillResource
+from sensors.failed_partitions import failed_partitions
+from sensors.idle_engines import idle_engines
+from sensors.mix_inputs import mix_inputs
+from sensors.new_snapshots import new_snapshots
+
+STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed")
+
+
+def build(settings: Settings) -> dg.Definitions:
+    """Return everything: assets, jobs, schedules, sensors and the resources that `settings` chooses."""
+    everything = all_assets()
+    jobs = stage_jobs(everything)
+    members = [job_members(everything, job.name) for job in jobs]
+    sensors = [
+        *(new_snapshots(dataset) for dataset in source_datasets(everything)),
+        failed_partitions(jobs),
+        idle_engines(),
+        mix_inputs("mixed_mixtures", {name: mixture_inputs(name) for name in MIXTURES}, PLAN),
+    ]
+    return dg.Definitions(
+        assets=everything,
+        jobs=jobs,
+        schedules=nightly_schedules(members),
+        sensors=sensors,
+        resources={"mill": MillResource.of(settings), "launcher": launcher(settings.launcher)},
+    )
+
+
+PLAN = dg.AssetKey(["mixed", "mixtures", "plan"])
+
+
+def all_assets() -> list[dg.AssetsDefinition]:
+    """Return the assets of every stage, in the order of the stages and of their modules' names."""
+    return [asset for stage in STAGES for module in stage_modules(stage) for asset in module.ASSETS]
+
+
+def stage_modules(stage: str) -> list[ModuleType]:
+    """Return the dataset modules of a stage folder."""
+    package = importlib.import_module(f"{assets.__name__}.{stage}")
+    return [importlib.import_module(f"{package.__name__}.{item.name}") for item in pkgutil.iter_modules(package.__path__)]
+
+
+def job_members(everything: Sequence[dg.AssetsDefinition], name: str) -> JobAssets:
+    return job_assets(everything, name, [asset.key for asset in everything if job_name(asset.key) == name])
+
+
+def source_datasets(everything: Sequence[dg.AssetsDefinition]) -> list[str]:
+    """Return the datasets that have a records asset."""
+    return [asset.key.path[1] for asset in everything if asset.key.path[0] == "sources"]
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    return build(load_settings())

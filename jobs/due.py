@@ -1,0 +1,69 @@
+"""Which partitions of a job are due: their inputs are there, and newer than what was made from them.
+
+Reads one number a partition and asset from Dagster's event log (the storage id of its last materialization), nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+from dagster import AssetKey, DagsterEventType, DagsterInstance, PartitionsDefinition
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobAssets:
+    """The assets of one job, as far as deciding what is due needs them."""
+
+    name: str
+    own: Sequence[AssetKey]
+    """Its partitioned assets."""
+    inputs: Sequence[AssetKey]
+    """Assets of other jobs that its assets read."""
+    partitions_def: PartitionsDefinition
+
+
+def job_assets(assets: Sequence[dg.AssetsDefinition], name: str, members: Sequence[AssetKey]) -> JobAssets:
+    """Return what `due_partitions` needs of the job `name`, whose assets are `members`."""
+    own = [asset for asset in assets if asset.key in set(members)]
+    partitioned = [asset for asset in own if asset.partitions_def is not None]
+    inputs = {dep for asset in own for dep in asset.dependency_keys} - set(members)
+    assert partitioned, name
+    partitions_def = partitioned[0].partitions_def
+    assert partitions_def is not None
+    return JobAssets(
+        name=name,
+        own=[asset.key for asset in partitioned],
+        inputs=sorted(inputs),
+        partitions_def=partitions_def,
+    )
+
+
+def due_partitions(instance: DagsterInstance, job: JobAssets) -> list[str]:
+    """Return the partitions that have all inputs, and lack an asset or have one older than an input, in key order."""
+    own = [_last_materialized(instance, key) for key in job.own]
+    inputs = [_last_materialized(instance, key) for key in job.inputs]
+    keys = job.partitions_def.get_partition_keys(dynamic_partitions_store=instance)
+    return [key for key in keys if _is_due(key, own, inputs)]
+
+
+def _last_materialized(instance: DagsterInstance, key: AssetKey) -> Mapping[str, int]:
+    return instance.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION)
+
+
+def _is_due(key: str, own: Sequence[Mapping[str, int]], inputs: Sequence[Mapping[str, int]]) -> bool:
+    arrived = [_input_version(key, made) for made in inputs]
+    if None in arrived:
+        return False
+    made = [versions.get(key) for versions in own]
+    return None in made or min(made) < max(arrived, default=0)  # type: ignore[type-var]
+
+
+def _input_version(key: str, made: Mapping[str, int]) -> int | None:
+    """Return when the input of a partition was last made: the same key, its snapshot, or (of a mixture) all keys."""
+    if key in made:
+        return made[key]
+    dimensions = set(key.split("|"))
+    snapshot = [version for name, version in made.items() if name in dimensions]
+    if snapshot:
+        return max(snapshot)
+    return None

@@ -1,0 +1,61 @@
+"""Running a step in this process, recorded in the Dagster instance like any other run, with its progress as lines."""
+
+import logging
+from collections.abc import Callable
+
+import dagster as dg
+
+from jobs.way import Step
+
+Say = Callable[[str], None]
+"""Takes a line for the person who waits."""
+
+
+class StepFailedError(RuntimeError):
+    """A step's run failed; the message names the step and why."""
+
+
+class _LineHandler(logging.Handler):
+    """Gives what tasks log to `say`; Dagster's own events are in its event log already."""
+
+    def __init__(self, say: Say) -> None:
+        super().__init__(level=logging.INFO)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        meta = getattr(record, "dagster_meta", {})
+        if not meta.get("dagster_event"):
+            self._say(f"      {meta.get('orig_message', record.getMessage())}")
+
+
+def line_logger(say: Say) -> dg.LoggerDefinition:
+    """Return the Dagster logger that gives progress to `say`."""
+
+    @dg.logger
+    def lines(context: dg.InitLoggerContext) -> logging.Logger:
+        logger = logging.Logger("corpusmill.progress", level=logging.INFO)
+        logger.addHandler(_LineHandler(say))
+        return logger
+
+    return lines
+
+
+def run_step(definitions: dg.Definitions, step: Step, *, instance: dg.DagsterInstance) -> None:
+    """Run a step in this process; raises StepFailedError that says why it failed."""
+    job = definitions.resolve_job_def(step.job)
+    result = job.execute_in_process(partition_key=step.partition, instance=instance, raise_on_error=False)
+    if not result.success:
+        raise StepFailedError(f"{step.job} failed on {step.partition}: {failure_reason(result)}")
+
+
+def failure_reason(result: dg.ExecuteInProcessResult) -> str:
+    """Return the innermost message of the first failed step of a run."""
+    for event in result.all_events:
+        if event.is_step_failure:
+            data = event.step_failure_data
+            error = data.error
+            while error and error.cause:
+                error = error.cause
+            described = data.user_failure_data.description if data.user_failure_data else None
+            return described or (error.message.strip() if error else "no reason given")
+    return "a check failed, or the run ended without a reason; see the run in the UI"
