@@ -1,0 +1,1 @@
+"""The lake: object store, Iceberg tables, fenced commits, and readers that plan from manifests."""

@@ -1,0 +1,269 @@
+"""Writing Parquet files of a partition, with everything a commit needs to know about them.
+
+The writer hashes rows and collects statistics on the way, so that nobody reads a footer again. Memory: one row group
+(64 MB uncompressed) and the table that was handed over.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as pat
+
+from corpusmill.document import PLACE
+from corpusmill.lake.content_hash import combine, hash_table, to_hex
+from corpusmill.lake.errors import SchemaMismatchError
+from corpusmill.lake.names import check_partition
+from corpusmill.lake.schemas import PARTITION_KEY, table_schema
+from corpusmill.lake.store import Store
+
+_ROW_GROUP_BYTES = 64 << 20
+_BOUND_CHARACTERS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnStatistics:
+    """One column of one file. Bounds are None where the type has no order that the manifest could use."""
+
+    num_bytes: int
+    num_nulls: int | None = None
+    lower: str | int | float | bool | None = None
+    upper: str | int | float | bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenFile:
+    """A closed Parquet file that no table refers to yet."""
+
+    path: str
+    """Absolute URI."""
+    num_rows: int
+    num_bytes: int
+    content_hash: str
+    """Hash of its rows without `partition_key` and columns marked PLACE, as 32 hex digits (see `content_hash`)."""
+    columns: dict[str, ColumnStatistics] = field(default_factory=dict)
+    """Statistics of the top-level columns with primitive types."""
+    row_group_offsets: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "columns": {name: vars(statistics) for name, statistics in self.columns.items()},
+            "row_group_offsets": list(self.row_group_offsets),
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "WrittenFile":
+        columns = {name: ColumnStatistics(**statistics) for name, statistics in value["columns"].items()}
+        return cls(**{**value, "columns": columns, "row_group_offsets": tuple(value["row_group_offsets"])})
+
+
+class ShardWriter:
+    """Writes tables of one schema into as many files as `target_bytes` makes; no rows make no file.
+
+    Files are `<directory>/<name>-<number>.parquet`; `name` must be new for every attempt, because a committed file is
+    never overwritten. After an error the open file is discarded.
+    """
+
+    def __init__(
+        self, store: Store, *, directory: str, name: str, schema: pa.Schema, partition: str, target_bytes: int = 256 << 20
+    ) -> None:
+        self.files: list[WrittenFile] = []
+        self._store = store
+        self._prefix = f"{directory}/{name}"
+        self._schema = schema.remove_metadata()
+        self._hashed = [item.name for item in schema if not _is_place(item)]
+        self._partition = check_partition(partition)
+        self._file_schema = table_schema(schema)
+        self._target_bytes = target_bytes
+        self._waiting: list[pa.Table] = []
+        self._waiting_bytes = 0
+        self._open: _OpenFile | None = None
+
+    def write(self, table: pa.Table | pa.RecordBatch) -> None:
+        """Add rows; raises SchemaMismatchError when they do not have the writer's columns, types and nullability."""
+        if isinstance(table, pa.RecordBatch):
+            table = pa.Table.from_batches([table])
+        fitting = _fit(table, self._schema)
+        if not fitting.num_rows:
+            return
+        for part in _split(fitting, _ROW_GROUP_BYTES):
+            self._waiting.append(part)
+            self._waiting_bytes += part.nbytes
+            if self._waiting_bytes >= _ROW_GROUP_BYTES:
+                self._write_row_group()
+
+    def close(self) -> None:
+        """Write what waits and publish the last file."""
+        self._write_row_group()
+        self._publish()
+
+    def discard(self) -> None:
+        """Forget the open file and what waits; files that are already published stay in `files`."""
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        if self._open is not None:
+            self._open.discard()
+            self._open = None
+
+    def __enter__(self) -> "ShardWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.discard()
+
+    def _write_row_group(self) -> None:
+        if not self._waiting:
+            return
+        rows = pa.concat_tables(self._waiting)
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        if self._open is None:
+            key = f"{self._prefix}-{len(self.files):05d}.parquet"
+            self._open = _OpenFile(self._store, key, self._file_schema, hashed=self._hashed)
+        self._open.write(rows, self._partition)
+        if self._open.num_bytes >= self._target_bytes:
+            self._publish()
+
+    def _publish(self) -> None:
+        if self._open is not None:
+            self.files.append(self._open.publish())
+            self._open = None
+
+
+class _OpenFile:
+    def __init__(self, store: Store, key: str, schema: pa.Schema, *, hashed: list[str]) -> None:
+        self._path = store.uri(key)
+        self._hashed = hashed
+        self._schema = schema
+        self._pending = store.open_output(key)
+        self._metadata: list[pq.FileMetaData] = []
+        self._writer = pq.ParquetWriter(
+            self._pending.stream,
+            schema,
+            compression="zstd",
+            write_statistics=[item.name for item in schema if _has_bounds(item.type)],  # type: ignore[arg-type]
+            metadata_collector=self._metadata,
+        )
+        self._num_rows = 0
+        self._hash = 0
+
+    @property
+    def num_bytes(self) -> int:
+        return self._pending.stream.tell()
+
+    def write(self, rows: pa.Table, partition: str) -> None:
+        self._hash = combine((self._hash, hash_table(rows.select(self._hashed))))
+        self._num_rows += rows.num_rows
+        keys = pa.repeat(pa.scalar(partition, pa.string()), rows.num_rows)
+        table = pa.Table.from_arrays([keys, *rows.columns], schema=self._schema)
+        self._writer.write_table(table, row_group_size=rows.num_rows)
+
+    def publish(self) -> WrittenFile:
+        self._writer.close()
+        num_bytes = self.num_bytes
+        self._pending.publish()
+        return WrittenFile(
+            path=self._path,
+            num_rows=self._num_rows,
+            num_bytes=num_bytes,
+            content_hash=to_hex(self._hash),
+            columns=_column_statistics(self._metadata[0], self._schema),
+            row_group_offsets=_row_group_offsets(self._metadata[0]),
+        )
+
+    def discard(self) -> None:
+        self._writer.close()
+        self._pending.discard()
+
+
+def _fit(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    faults = [f"missing column {name}" for name in schema.names if name not in table.column_names]
+    faults += [f"unknown column {name}" for name in table.column_names if name not in schema.names]
+    if faults:
+        raise SchemaMismatchError(f"rows do not fit the schema: {'; '.join(faults)}")
+    for item in schema:
+        column = table.column(item.name)
+        if column.type != item.type:
+            faults.append(f"column {item.name} must be {item.type}, got {column.type}")
+        elif not item.nullable and column.null_count:
+            faults.append(f"column {item.name} must have no nulls, got {column.null_count} of {len(column)}")
+    if faults:
+        raise SchemaMismatchError(f"rows do not fit the schema: {'; '.join(faults)}")
+    return pa.Table.from_arrays([table.column(name) for name in schema.names], schema=schema)
+
+
+def _split(table: pa.Table, limit: int) -> Iterator[pa.Table]:
+    if table.num_rows <= 1 or table.nbytes <= limit:
+        yield table
+        return
+    half = table.num_rows // 2
+    yield from _split(table.slice(0, half), limit)
+    yield from _split(table.slice(half), limit)
+
+
+def _is_place(item: pa.Field) -> bool:
+    """Return whether a column says where something lies; such a column is no part of the content."""
+    return bool(item.metadata) and all(item.metadata.get(name.encode()) == value.encode() for name, value in PLACE.items())
+
+
+def _has_bounds(kind: pa.DataType) -> bool:
+    return pat.is_string(kind) or pat.is_integer(kind) or pat.is_floating(kind) or pat.is_boolean(kind)
+
+
+def _column_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> dict[str, ColumnStatistics]:
+    """Merge the row groups' statistics of every top-level primitive column."""
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    found = {}
+    for position in range(metadata.num_columns):
+        name = metadata.schema.column(position).path
+        if name in schema.names and not pat.is_nested(schema.field(name).type):
+            found[name] = _merge_chunks([group.column(position) for group in groups])
+    return found
+
+
+def _merge_chunks(chunks: list[pq.ColumnChunkMetaData]) -> ColumnStatistics:
+    num_bytes = sum(chunk.total_compressed_size for chunk in chunks)
+    statistics = [chunk.statistics for chunk in chunks]
+    if any(item is None or not item.has_null_count for item in statistics):
+        return ColumnStatistics(num_bytes=num_bytes)
+    num_nulls = sum(item.null_count for item in statistics)
+    with_values = [item for item in statistics if item.num_values]
+    if not with_values or not all(item.has_min_max for item in with_values):
+        return ColumnStatistics(num_bytes=num_bytes, num_nulls=num_nulls)
+    lower = _lower_bound(min(item.min for item in with_values))
+    upper = _upper_bound(max(item.max for item in with_values))
+    return ColumnStatistics(num_bytes=num_bytes, num_nulls=num_nulls, lower=lower, upper=upper)
+
+
+def _lower_bound(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_BOUND_CHARACTERS]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _upper_bound(value: Any) -> Any:
+    """Return the value, or for a long string the smallest short one above all that start as it does."""
+    if not isinstance(value, str):
+        return _lower_bound(value)
+    if len(value) <= _BOUND_CHARACTERS:
+        return value
+    # ASCII only: the successor of any other character may be a surrogate.
+    for end in range(_BOUND_CHARACTERS, 0, -1):
+        if value[end - 1] < "\x7f":
+            return value[: end - 1] + chr(ord(value[end - 1]) + 1)
+    return None
+
+
+def _row_group_offsets(metadata: pq.FileMetaData) -> tuple[int, ...]:
+    first_columns = [metadata.row_group(index).column(0) for index in range(metadata.num_row_groups)]
+    return tuple(
+        column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset for column in first_columns
+    )

@@ -1,0 +1,52 @@
+"""Reading data files as batches of the table's schema, file by file, in bounded memory.
+
+Files written before a column was added give nulls there. Memory: one row group of one file.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.lake.errors import SchemaMismatchError
+from corpusmill.lake.partitions import DataFileRef
+from corpusmill.lake.store import Store
+
+_BATCH_BYTES = 16 << 20
+_MAX_BATCH_ROWS = 65_536
+
+
+def scan_files(store: Store, files: Iterable[DataFileRef], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the files in order, with exactly the columns of `schema`."""
+    for file in files:
+        with store.open_input(file.path) as source, pq.ParquetFile(source, pre_buffer=True) as parquet:
+            present = [name for name in schema.names if name in parquet.schema_arrow.names]
+            # Without a column of its own a file still has to tell how many rows it has.
+            columns = present or parquet.schema_arrow.names[:1]
+            for batch in parquet.iter_batches(batch_size=_batch_rows(parquet.metadata), columns=columns):
+                yield _conform(batch, schema)
+
+
+def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the schema of the wanted columns in the wanted order; raises SchemaMismatchError for unknown ones."""
+    if columns is None:
+        return schema
+    if unknown := [name for name in columns if name not in schema.names]:
+        raise SchemaMismatchError(f"unknown columns {', '.join(unknown)}; the table has {', '.join(schema.names)}")
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def _batch_rows(metadata: pq.FileMetaData) -> int:
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    largest_row = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=1.0)
+    return int(min(max(_BATCH_BYTES / max(largest_row, 1.0), 1), _MAX_BATCH_ROWS))
+
+
+def _conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [
+        batch.column(field.name) if field.name in batch.schema.names else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    if not columns:
+        return batch.select([])
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

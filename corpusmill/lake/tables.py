@@ -1,0 +1,326 @@
+"""The lake: versioned tables, each replaced partition by partition.
+
+A `Lake` is cheap to make and pickles as its settings; it connects on first use. A partition's new version lands in one
+step: readers see the old files or the new ones. Readers plan from manifests and never list the store.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from corpusmill.lake.catalog import ensure_table, list_tables, load_table, open_catalog
+from corpusmill.lake.commits import Change, check_fence, commit_change, fence_key, publish_attempt, retry_until_landed
+from corpusmill.lake.content_hash import combine, from_hex, to_hex
+from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
+from corpusmill.lake.files import WrittenFile
+from corpusmill.lake.manifests import plan_files
+from corpusmill.lake.names import check_partition, check_table, table_identifier
+from corpusmill.lake.partitions import (
+    ARROW_SCHEMA,
+    Attempt,
+    DataFileRef,
+    PartitionState,
+    partition_state,
+    partition_states,
+    published_fence,
+)
+from corpusmill.lake.scan import scan_files, select_columns
+from corpusmill.lake.schemas import decode_schema, encode_schema, merge_schemas, table_schema
+from corpusmill.lake.snapshots import prepare_snapshot
+from corpusmill.lake.store import LakeSettings, Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """What one attempt wants to land: exactly these files, and a JSON-able state to remember."""
+
+    attempt: Attempt
+    files: Sequence[WrittenFile]
+    state: Mapping[str, object]
+
+
+class Lake:
+    """Tables over one store and one catalog."""
+
+    def __init__(self, settings: LakeSettings) -> None:
+        self.settings = settings
+        self.store = Store(settings.store)
+
+    def __getstate__(self) -> LakeSettings:
+        return self.settings
+
+    def __setstate__(self, settings: LakeSettings) -> None:
+        self.__init__(settings)  # type: ignore[misc]
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The Iceberg catalog, opened on first use."""
+        return open_catalog(self.settings)
+
+    def close(self) -> None:
+        """Give the catalog's connections back; the next use opens them again."""
+        opened = self.__dict__.pop("catalog", None)
+        if opened is not None:
+            opened.close()
+
+    def check(self) -> None:
+        """Raise UnsuitableStoreError when the store or the catalog cannot keep a lake; to be called once at start."""
+        self.store.check()
+        list_tables(self.catalog)
+
+    # Writing
+
+    def begin(self, table: str, partition: str, schema: pa.Schema) -> Attempt:
+        """Start an attempt at a partition: no older attempt can commit from now on.
+
+        Creates the table, or adds the columns of `schema` that it lacks. Raises SchemaMismatchError for a changed type.
+        """
+        check_partition(partition)
+        wanted = table_schema(schema)
+        location = self.store.uri(f"tables/{check_table(table)}")
+        return retry_until_landed(
+            lambda: self._begin_once(table, partition, schema=wanted, location=location), what=f"an attempt at {table}"
+        )
+
+    def commit(
+        self, attempt: Attempt, files: Sequence[WrittenFile], state: Mapping[str, object] | None = None
+    ) -> PartitionState:
+        """Make these files the partition's whole content; raises StaleAttemptError when a newer attempt has begun."""
+        return self.commit_many([Commit(attempt=attempt, files=files, state=state or {})])[0]
+
+    def commit_many(self, commits: Sequence[Commit]) -> list[PartitionState]:
+        """Replace several partitions of one table in one version; when one attempt is stale, none lands."""
+        tables = {commit.attempt.table for commit in commits}
+        partitions = {commit.attempt.partition for commit in commits}
+        if len(tables) != 1 or len(partitions) != len(commits):
+            raise ValueError(f"a batch commits different partitions of one table, got {len(commits)} of {sorted(tables)}")
+        _check_unique_paths(commits)
+        snapshot_id = uuid.uuid4().int >> 65
+        states = [_new_state(commit, snapshot_id) for commit in commits]
+        retry_until_landed(lambda: self._commit_once(commits, states), what=f"a commit to {tables.pop()}")
+        return states
+
+    def tag(self, table: str, name: str, snapshot_id: int) -> None:
+        """Name a version so that expiry spares it; a tag never moves."""
+        retry_until_landed(lambda: self._tag_once(table, name, snapshot_id), what=f"the tag {name} on {table}")
+
+    # Reading
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables, sorted."""
+        return list_tables(self.catalog)
+
+    def schema(self, table: str) -> pa.Schema:
+        """Return the table's Arrow schema, `partition_key` first."""
+        return decode_schema(self._load(table).properties[ARROW_SCHEMA])
+
+    def snapshot_id(self, table: str) -> int:
+        """Return the id of the current version; raises TableMissingError before the first commit."""
+        return _snapshot(self._load(table), table, None).snapshot_id
+
+    def tags(self, table: str) -> dict[str, int]:
+        """Return the version that each tag names."""
+        refs = self._load(table).metadata.refs
+        return {name: ref.snapshot_id for name, ref in sorted(refs.items()) if ref.snapshot_ref_type == "tag"}
+
+    def partition(self, table: str, partition: str) -> PartitionState | None:
+        """Return what was committed last for a partition, or None."""
+        try:
+            loaded = self.catalog.load_table(table_identifier(table))
+        except NoSuchTableError:
+            return None
+        return partition_state(table, loaded.properties, partition)
+
+    def partitions(self, table: str) -> dict[str, PartitionState]:
+        """Return the committed partitions by name; a table that does not exist has none."""
+        try:
+            loaded = self.catalog.load_table(table_identifier(table))
+        except NoSuchTableError:
+            return {}
+        return partition_states(table, loaded.properties)
+
+    def files(
+        self,
+        table: str,
+        partitions: Sequence[str] | None = None,
+        *,
+        snapshot_id: int | None = None,
+        allow_failed_gate: bool = False,
+    ) -> list[DataFileRef]:
+        """Return the data files of some partitions or of all, sorted by path.
+
+        Raises PartitionMissingError for a partition that was never committed, GateFailedError for one whose gate failed.
+        """
+        loaded = self._load(table)
+        snapshot = _snapshot(loaded, table, snapshot_id)
+        found = plan_files(loaded.io, snapshot, partitions)
+        states = _states_at(table, loaded, snapshot)
+        if partitions is not None:
+            present = states.keys() | {file.partition for file in found}
+            _require_partitions(table, wanted=partitions, present=present, known=sorted(states))
+        if not allow_failed_gate:
+            wanted = states if partitions is None else partitions
+            _require_gates(table, [states[name] for name in wanted if name in states])
+        return found
+
+    def scan(
+        self,
+        table: str,
+        *,
+        partitions: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        allow_failed_gate: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in batches, files in order of their paths; faults are raised here, not at the first batch."""
+        files = self.files(table, partitions, snapshot_id=snapshot_id, allow_failed_gate=allow_failed_gate)
+        return scan_files(self.store, files, select_columns(self.schema(table), columns))
+
+    def read(
+        self,
+        table: str,
+        *,
+        partitions: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        allow_failed_gate: bool = False,
+    ) -> pa.Table:
+        """Return the rows as one table in memory."""
+        batches = self.scan(
+            table,
+            partitions=partitions,
+            columns=columns,
+            snapshot_id=snapshot_id,
+            allow_failed_gate=allow_failed_gate,
+        )
+        return pa.Table.from_batches(batches, schema=select_columns(self.schema(table), columns))
+
+    # One try each
+
+    def _load(self, table: str) -> Table:
+        return load_table(self.catalog, table)
+
+    def _begin_once(self, table: str, partition: str, *, schema: pa.Schema, location: str) -> Attempt:
+        loaded = ensure_table(self.catalog, table, schema=schema, location=location)
+        loaded = _grow(loaded, schema)
+        newest = published_fence(loaded.properties, partition)
+        attempt = Attempt(
+            table=table,
+            partition=partition,
+            fence=newest["fence"] + 1 if newest else 1,
+            attempt=uuid.uuid4().hex[:16],
+            began=time.time(),
+        )
+        publish_attempt(self.catalog, loaded, attempt)
+        return attempt
+
+    def _commit_once(self, commits: Sequence[Commit], states: Sequence[PartitionState]) -> None:
+        loaded = self._load(states[0].table)
+        if loaded.snapshot_by_id(states[0].snapshot_id) is not None:
+            # An earlier try landed although its answer was lost.
+            return
+        for commit in commits:
+            check_fence(loaded, commit.attempt)
+        replaced = {commit.attempt.partition: commit.files for commit in commits}
+        change = Change(
+            prepared=prepare_snapshot(loaded, replaced, snapshot_id=states[0].snapshot_id),
+            properties=dict(state.state_property() for state in states),
+            fences=tuple(fence_key(commit.attempt.partition) for commit in commits),
+        )
+        commit_change(self.catalog, loaded, change)
+
+    def _tag_once(self, table: str, name: str, snapshot_id: int) -> None:
+        loaded = self._load(table)
+        present = loaded.metadata.refs.get(name)
+        if present is not None and present.snapshot_id == snapshot_id:
+            return
+        if present is not None:
+            raise ValueError(f"{name} on {table} already names version {present.snapshot_id}, wanted {snapshot_id}")
+        _snapshot(loaded, table, snapshot_id)
+        loaded.manage_snapshots().create_tag(snapshot_id, name).commit()
+
+
+def _grow(table: Table, wanted: pa.Schema) -> Table:
+    """Add the columns that the table lacks, and make those nullable that may now be absent."""
+    existing = decode_schema(table.properties[ARROW_SCHEMA])
+    merged = merge_schemas(existing, wanted)
+    if merged == existing:
+        return table
+    with table.transaction() as transaction:
+        with transaction.update_schema() as update:
+            update.union_by_name(pa.schema([field for field in merged if field.name not in existing.names]))
+            for field in existing:
+                if merged.field(field.name).nullable and not field.nullable:
+                    update.make_column_optional(field.name)
+        transaction.set_properties({ARROW_SCHEMA: encode_schema(merged)})
+    return table.refresh()
+
+
+def _new_state(commit: Commit, snapshot_id: int) -> PartitionState:
+    return PartitionState(
+        table=commit.attempt.table,
+        partition=commit.attempt.partition,
+        fence=commit.attempt.fence,
+        attempt=commit.attempt.attempt,
+        content_hash=to_hex(combine(from_hex(file.content_hash) for file in commit.files)),
+        num_rows=sum(file.num_rows for file in commit.files),
+        num_bytes=sum(file.num_bytes for file in commit.files),
+        snapshot_id=snapshot_id,
+        state=dict(commit.state),
+    )
+
+
+def _check_unique_paths(commits: Sequence[Commit]) -> None:
+    paths = [file.path for commit in commits for file in commit.files]
+    if len(set(paths)) != len(paths):
+        twice = sorted({path for path in paths if paths.count(path) > 1})[:3]
+        raise ValueError(f"a file can be committed once, got twice: {', '.join(twice)}")
+
+
+def _snapshot(loaded: Table, table: str, snapshot_id: int | None) -> Snapshot:
+    snapshot = loaded.current_snapshot() if snapshot_id is None else loaded.snapshot_by_id(snapshot_id)
+    if snapshot is None and snapshot_id is None:
+        raise TableMissingError(f"nothing has been committed to {table} yet; materialize one of its partitions first")
+    if snapshot is None:
+        raise TableMissingError(f"{table} has no version {snapshot_id}; it never existed or has expired without a tag")
+    return snapshot
+
+
+def _states_at(table: str, loaded: Table, snapshot: Snapshot) -> dict[str, PartitionState]:
+    """Return the states committed at or before a version, as far as they have not been replaced since."""
+    states = partition_states(table, loaded.properties)
+    if snapshot == loaded.current_snapshot():
+        return states
+    later = {
+        item.snapshot_id
+        for item in loaded.snapshots()
+        if (item.sequence_number or 0) > (snapshot.sequence_number or 0)
+    }
+    return {name: state for name, state in states.items() if state.snapshot_id not in later}
+
+
+def _require_partitions(table: str, *, wanted: Sequence[str], present: set[str], known: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+        raise PartitionMissingError(
+            f"{table} has no partition {', '.join(map(repr, missing))}; it has {shown or 'none'}; "
+            "materialize the missing partition, or ask for one that is there"
+        )
+
+
+def _require_gates(table: str, states: Sequence[PartitionState]) -> None:
+    failed = [f"{state.partition!r} ({', '.join(state.gate_failures)})" for state in states if state.gate_failures]
+    if failed:
+        raise GateFailedError(
+            f"{table} has partitions whose gate failed: {'; '.join(failed)}; settle the cause and materialize them again, "
+            "or pass allow_failed_gate to look at them"
+        )

@@ -1,0 +1,237 @@
+"""The lake's tables on a local folder with a SQLite catalog."""
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from corpusmill.lake.errors import (
+    GateFailedError,
+    PartitionMissingError,
+    SchemaMismatchError,
+    StaleAttemptError,
+    TableMissingError,
+)
+from corpusmill.lake.files import ShardWriter, WrittenFile
+from corpusmill.lake.partitions import Attempt, PartitionState
+from corpusmill.lake.store import LakeSettings, StoreSettings
+from corpusmill.lake.tables import Commit, Lake
+
+TABLE = "curated/web/documents"
+SCHEMA = pa.schema([pa.field("doc_id", pa.string(), nullable=False), pa.field("words", pa.int64())])
+
+Put = Callable[..., PartitionState]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(LakeSettings(store=StoreSettings(root=str(tmp_path / "lake"))))
+
+
+def rows(*doc_ids: str, **more: list[Any]) -> pa.Table:
+    return pa.table({"doc_id": pa.array(doc_ids, pa.string()), "words": pa.array([len(item) for item in doc_ids], pa.int64()), **more})
+
+
+def write(lake: Lake, attempt: Attempt, table: pa.Table, *, schema: pa.Schema = SCHEMA) -> list[WrittenFile]:
+    name = f"{attempt.attempt}-0"
+    with ShardWriter(
+        lake.store, directory=attempt.directory, name=name, schema=schema, partition=attempt.partition
+    ) as writer:
+        writer.write(table)
+    return writer.files
+
+
+def put(lake: Lake, partition: str, table: pa.Table, *, schema: pa.Schema = SCHEMA, **state: Any) -> PartitionState:
+    attempt = lake.begin(TABLE, partition, schema)
+    return lake.commit(attempt, write(lake, attempt, table, schema=schema), state)
+
+
+def doc_ids(lake: Lake, **options: Any) -> list[str]:
+    return lake.read(TABLE, columns=["doc_id"], **options).column("doc_id").to_pylist()
+
+
+def test_a_partition_is_replaced_and_the_others_stay(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a", "b"))
+    put(lake, "2024-02", rows("c"))
+    put(lake, "2024-01", rows("d"))
+    assert sorted(doc_ids(lake)) == ["c", "d"]
+    assert doc_ids(lake, partitions=["2024-01"]) == ["d"]
+
+
+def test_an_old_version_stays_readable(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a", "b"))
+    first = lake.snapshot_id(TABLE)
+    put(lake, "2024-01", rows("d"))
+    assert doc_ids(lake, snapshot_id=first) == ["a", "b"]
+
+
+def test_a_state_says_what_was_committed(lake: Lake) -> None:
+    committed = put(lake, "2024-01", rows("a", "b"), tokens=7)
+    assert lake.partition(TABLE, "2024-01") == committed
+    assert (committed.num_rows, committed.fence, committed.state) == (2, 1, {"tokens": 7})
+    assert committed.num_bytes == sum(file.num_bytes for file in lake.files(TABLE))
+    assert lake.partition(TABLE, "2024-02") is None
+    assert lake.partitions("curated/code/documents") == {}
+
+
+def test_equal_rows_give_equal_content_hashes_in_any_order_and_file_split(lake: Lake) -> None:
+    together = put(lake, "2024-01", rows("a", "b", "c"))
+    attempt = lake.begin(TABLE, "2024-02", SCHEMA)
+    files = []
+    for shard, table in enumerate((rows("c"), rows("b", "a"))):
+        with ShardWriter(
+            lake.store, directory=attempt.directory, name=f"s{shard}", schema=SCHEMA, partition="2024-02"
+        ) as writer:
+            writer.write(table)
+        files += writer.files
+    assert lake.commit(attempt, files).content_hash == together.content_hash
+    assert put(lake, "2024-03", rows("a", "b")).content_hash != together.content_hash
+
+
+def test_an_empty_partition_is_committed_and_reads_as_no_rows(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    put(lake, "2024-01", rows())
+    assert lake.files(TABLE, ["2024-01"]) == []
+    assert lake.read(TABLE, partitions=["2024-01"]).num_rows == 0
+
+
+def test_a_paused_older_attempt_is_refused(lake: Lake) -> None:
+    paused = lake.begin(TABLE, "2024-01", SCHEMA)
+    files = write(lake, paused, rows("old"))
+    put(lake, "2024-01", rows("new"))
+    with pytest.raises(StaleAttemptError, match="fence 1 at curated/web/documents '2024-01' may not commit"):
+        lake.commit(paused, files)
+    assert doc_ids(lake) == ["new"]
+
+
+def test_an_older_attempt_is_refused_as_soon_as_a_newer_one_has_begun(lake: Lake) -> None:
+    older = lake.begin(TABLE, "2024-01", SCHEMA)
+    lake.begin(TABLE, "2024-01", SCHEMA)
+    with pytest.raises(StaleAttemptError):
+        lake.commit(older, write(lake, older, rows("old")))
+
+
+def test_committing_the_same_files_again_changes_nothing_a_reader_sees(lake: Lake) -> None:
+    attempt = lake.begin(TABLE, "2024-01", SCHEMA)
+    files = write(lake, attempt, rows("a", "b"))
+    first = lake.commit(attempt, files)
+    again = lake.commit(attempt, files)
+    resumed = lake.begin(TABLE, "2024-01", SCHEMA)
+    lake.commit(resumed, files)
+    assert again.content_hash == first.content_hash
+    assert doc_ids(lake) == ["a", "b"]
+    assert len(lake.files(TABLE)) == 1
+
+
+def test_a_batch_lands_in_one_version_or_not_at_all(lake: Lake) -> None:
+    attempts = [lake.begin(TABLE, f"2024-{month:02d}", SCHEMA) for month in (1, 2, 3)]
+    commits = [
+        Commit(attempt=item, files=write(lake, item, rows(item.partition)), state={"gate_failures": []})
+        for item in attempts
+    ]
+    lake.begin(TABLE, "2024-02", SCHEMA)
+    with pytest.raises(StaleAttemptError):
+        lake.commit_many(commits)
+    with pytest.raises(TableMissingError, match="nothing has been committed"):
+        lake.read(TABLE)
+    states = lake.commit_many([commits[0], commits[2]])
+    assert len({state.snapshot_id for state in states}) == 1
+    assert sorted(doc_ids(lake)) == ["2024-01", "2024-03"]
+
+
+def test_a_column_can_be_added_to_a_table_that_has_data(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    wider = SCHEMA.append(pa.field("language", pa.string(), nullable=False))
+    put(lake, "2024-02", rows("b", language=["es"]), schema=wider)
+    found = lake.read(TABLE).sort_by("doc_id").to_pylist()
+    assert found == [
+        {"partition_key": "2024-01", "doc_id": "a", "words": 1, "language": None},
+        {"partition_key": "2024-02", "doc_id": "b", "words": 1, "language": "es"},
+    ]
+    put(lake, "2024-03", rows("c"))
+    assert lake.read(TABLE, partitions=["2024-03"], columns=["language"]).to_pylist() == [{"language": None}]
+
+
+def test_a_changed_type_is_refused(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    changed = pa.schema([SCHEMA.field("doc_id"), pa.field("words", pa.string())])
+    with pytest.raises(SchemaMismatchError, match="words is int64, wanted string"):
+        lake.begin(TABLE, "2024-02", changed)
+
+
+def test_a_missing_partition_is_named(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    with pytest.raises(PartitionMissingError, match="curated/web/documents has no partition '2024-09'; it has 2024-01"):
+        lake.files(TABLE, ["2024-01", "2024-09"])
+    with pytest.raises(TableMissingError, match="no table curated/web/verdicts; there are curated/web/documents"):
+        lake.scan("curated/web/verdicts")
+
+
+def test_a_partition_whose_gate_failed_is_refused(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    put(lake, "2024-02", rows("b"), gate_failures=["retention"])
+    with pytest.raises(GateFailedError, match=r"'2024-02' \(retention\)"):
+        lake.read(TABLE)
+    assert doc_ids(lake, partitions=["2024-01"]) == ["a"]
+    assert doc_ids(lake, partitions=["2024-02"], allow_failed_gate=True) == ["b"]
+
+
+@pytest.mark.parametrize("partition", ["es|2024-01", "a b", "../../etc", "..", "/", "C:\\x", "crème·日本", "~7C", "%2F", "a#b?c=d&e"])
+def test_any_partition_name_stays_inside_its_folder(lake: Lake, partition: str) -> None:
+    put(lake, "plain", rows("other"))
+    put(lake, partition, rows("mine"))
+    (file,) = lake.files(TABLE, [partition])
+    assert Path(file.path).resolve().parent.parent == Path(lake.store.root).resolve() / "data" / TABLE
+    assert doc_ids(lake, partitions=[partition]) == ["mine"]
+    assert sorted(lake.partitions(TABLE)) == sorted(["plain", partition])
+
+
+@pytest.mark.parametrize("partition", ["", "a\nb", "a\x00b", "x" * 81, "\ud800"])
+def test_an_unusable_partition_name_is_refused(lake: Lake, partition: str) -> None:
+    with pytest.raises(ValueError, match="a partition's name has 1 to 80 bytes"):
+        lake.begin(TABLE, partition, SCHEMA)
+
+
+@pytest.mark.parametrize("table", ["", "documents", "../x/y", "curated/../web", "/curated/web", "Curated/web/x", "a/b.c/d", "a//b"])
+def test_an_unusable_table_name_is_refused(lake: Lake, table: str) -> None:
+    with pytest.raises(ValueError, match="a table is named stage/dataset/table"):
+        lake.begin(table, "2024-01", SCHEMA)
+
+
+def test_a_tag_names_one_version_for_ever(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    first = lake.snapshot_id(TABLE)
+    put(lake, "2024-01", rows("b"))
+    lake.tag(TABLE, "mix web v1", first)
+    lake.tag(TABLE, "mix web v1", first)
+    assert lake.tags(TABLE) == {"mix web v1": first}
+    with pytest.raises(ValueError, match=f"already names version {first}"):
+        lake.tag(TABLE, "mix web v1", lake.snapshot_id(TABLE))
+    with pytest.raises(TableMissingError, match="has no version 17"):
+        lake.tag(TABLE, "other", 17)
+
+
+def test_a_lake_and_its_settings_travel(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    assert doc_ids(pickle.loads(pickle.dumps(lake))) == ["a"]
+    assert LakeSettings.from_json(lake.settings.to_json()) == lake.settings
+
+
+def test_a_lake_on_s3_needs_a_catalog() -> None:
+    with pytest.raises(ValueError, match="names no catalog"):
+        LakeSettings(store=StoreSettings(root="s3://bucket/lake"))
+
+
+def test_many_small_commits_keep_the_table_whole(lake: Lake) -> None:
+    """More commits than manifests are kept apart, so that merging them is part of it."""
+    for number in range(105):
+        put(lake, f"p{number % 104:03d}", rows(f"d{number:03d}"))
+    expected = sorted(f"d{number:03d}" for number in range(1, 105))
+    assert sorted(doc_ids(lake)) == expected
+    table = lake.catalog.load_table(("curated", "web", "documents"))
+    manifests = table.current_snapshot().manifests(table.io)
+    assert len(manifests) < 20
+    assert sorted(table.scan(selected_fields=("doc_id",)).to_arrow().column("doc_id").to_pylist()) == expected
