@@ -1,0 +1,273 @@
+"""The backfill command: real asset backfills through a running instance, level by level, followed to the end.
+
+Dagster's own backfill stops everything below an asset that sees all partitions as soon as one partition fails. Here a
+partition that failed holds back only what is made from it; an asset of all partitions runs with those that are there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels, topological
+from jobs.graphql import Instance
+
+POLL_SECONDS = 1.0
+DAEMON_SECONDS = 60.0
+"""How long to wait for the backfill daemon's first heartbeat."""
+ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
+RUN_GOES_ON = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
+PAGE = 500
+"""Partitions of one asset in one question."""
+
+DAEMON = '{ instance { daemonHealth { daemonStatus(daemonType: "BACKFILL") { healthy } } } }'
+LAUNCH = """
+mutation Launch($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
+    __typename ... on LaunchBackfillSuccess { backfillId } ... on Error { message }
+} }
+"""
+PROGRESS = """
+query Progress($id: String!) { partitionBackfillOrError(backfillId: $id) {
+    __typename ... on Error { message }
+    ... on PartitionBackfill {
+        status timestamp error { message }
+        runs { id status creationTime tags { key value } }
+        assetBackfillData { assetBackfillStatuses {
+            ... on AssetPartitionsStatusCounts { assetKey { path } numPartitionsMaterialized numPartitionsFailed }
+            ... on UnpartitionedAssetStatus { assetKey { path } materialized failed }
+        } }
+    }
+} }
+"""
+MADE = """
+query Made($key: AssetKeyInput!, $partitions: [String!]) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+    latestMaterializationByPartition(partitions: $partitions) { partition timestamp }
+    assetMaterializations(limit: 1) { partition timestamp }
+} } }
+"""
+ERRORS = """
+query Errors($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events {
+    ... on ExecutionStepFailureEvent { stepKey error { message errorChain { error { message } } } }
+} } } }
+"""
+
+Work = Mapping[str, tuple[str, ...]]
+"""Partitions by asset; UNPARTITIONED stands for the one of an asset without partitions."""
+Show = Callable[[str, int, int], None]
+"""Called with what is going on, how many partitions are made, and how many failed, of one level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A partition of an asset that a backfill did not make, and why."""
+
+    asset: str
+    partition: str
+    reason: str
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a backfill."""
+
+    made: Work = field(default_factory=dict)
+    failures: Sequence[Failure] = ()
+    held_back: Work = field(default_factory=dict)
+    """Not run because an input failed."""
+
+
+def run_backfill(instance: Instance, graph: AssetGraph, work: Work, *, show: Show) -> Outcome:
+    """Launch `work` level by level and follow it to the end."""
+    wait_for_daemon(instance)
+    bad: dict[str, set[str]] = {}
+    made: dict[str, tuple[str, ...]] = {}
+    held: dict[str, tuple[str, ...]] = {}
+    failures: list[Failure] = []
+    for groups in levels(graph, work):
+        launched = []
+        for group in groups:
+            free = {key: free_partitions(graph, work, key, bad) for key in group}
+            for key in group:
+                held[key] = tuple(name for name in work[key] if name not in free[key])
+                bad.setdefault(key, set()).update(held[key])
+            ready = {key: names for key, names in free.items() if names}
+            if ready:
+                launched.append((launch(instance, graph, ready), ready))
+        for failure in follow(instance, launched, show=show):
+            failures.append(failure)
+            bad[failure.asset].add(failure.partition)
+        for _, ready in launched:
+            made |= {key: tuple(name for name in names if name not in bad[key]) for key, names in ready.items()}
+    return Outcome(made=made, failures=failures, held_back={key: names for key, names in held.items() if names})
+
+
+def free_partitions(graph: AssetGraph, work: Work, key: str, bad: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the partitions of `key` that no failed input holds back: a failed one of their own name, or all of them."""
+
+    def is_free(partition: str) -> bool:
+        for upstream in graph[key].upstream:
+            failed = bad.get(upstream) if upstream in work else None
+            if failed:
+                inputs = inputs_of(graph, key, partition, upstream)
+                shares_names = len(inputs) < len(graph[upstream].partitions) or set(inputs) == {partition}
+                if failed.issuperset(inputs) or (shares_names and failed.intersection(inputs)):
+                    return False
+        return True
+
+    return tuple(name for name in work[key] if is_free(name))
+
+
+def wait_for_daemon(instance: Instance) -> None:
+    """Raise ValueError when no daemon will ever pick the backfill up."""
+    deadline = time.monotonic() + DAEMON_SECONDS
+    while not instance.ask(DAEMON)["instance"]["daemonHealth"]["daemonStatus"]["healthy"]:
+        if time.monotonic() > deadline:
+            raise ValueError(
+                f"no Dagster daemon gave a sign of life to {instance.url} in {DAEMON_SECONDS:.0f} s, and without it a "
+                "backfill would wait for ever. `corpusmill dev` starts one beside the UI"
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def launch(instance: Instance, graph: AssetGraph, ready: Work) -> str:
+    """Launch one group of assets and return the id of the backfill."""
+    params = {
+        "partitionsByAssets": [
+            {
+                "assetKey": {"path": key.split("/")},
+                "partitions": None if UNPARTITIONED in names else {"ranges": _ranges(graph[key].partitions, names)},
+            }
+            for key, names in ready.items()
+        ],
+        "tags": [{"key": "corpusmill/backfill", "value": "command"}],
+        "title": _title(ready),
+    }
+    answer = instance.change(LAUNCH, field="launchPartitionBackfill", success="LaunchBackfillSuccess", params=params)
+    return str(answer["backfillId"])
+
+
+def _title(ready: Work) -> str:
+    partitions = {name for names in ready.values() for name in names}
+    return f"{', '.join(ready)[:70]} ({len(partitions)} partitions)"
+
+
+def _ranges(known: Sequence[str], names: Iterable[str]) -> list[dict[str, str]]:
+    """Return `names` as ranges of neighbours in the set's own order; of a two-dimensional set each one alone."""
+    place = {name: number for number, name in enumerate(known)}
+    ranges: list[list[str]] = []
+    for name in sorted(names, key=place.__getitem__):
+        if ranges and "|" not in name and place[name] == place[ranges[-1][1]] + 1:
+            ranges[-1][1] = name
+        else:
+            ranges.append([name, name])
+    return [{"start": start, "end": end} for start, end in ranges]
+
+
+def follow(instance: Instance, launched: Sequence[tuple[str, Work]], *, show: Show) -> list[Failure]:
+    """Poll the backfills of one level until they ended and all their runs too; return what they did not make."""
+    waiting = dict(launched)
+    counts: dict[str, tuple[int, int]] = {}
+    failures: list[Failure] = []
+    while waiting:
+        for backfill_id, ready in list(waiting.items()):
+            state = _progress(instance, backfill_id)
+            counts[backfill_id] = _counts(state)
+            # Complete does not mean over: a run that failed may still be started again.
+            if state["status"] in ENDED and not any(run["status"] in RUN_GOES_ON for run in state["runs"]):
+                failures += verify(instance, state, ready)
+                del waiting[backfill_id]
+        label = ", ".join(key for _, ready in launched for key in ready)
+        show(label, sum(made for made, _ in counts.values()), sum(failed for _, failed in counts.values()))
+        if waiting:
+            time.sleep(POLL_SECONDS)
+    return failures
+
+
+def _progress(instance: Instance, backfill_id: str) -> dict[str, Any]:
+    state: dict[str, Any] = instance.ask(PROGRESS, id=backfill_id)["partitionBackfillOrError"]
+    if state["__typename"] != "PartitionBackfill":
+        raise ValueError(f"backfill {backfill_id} cannot be read: {state['message']}")
+    return state
+
+
+def _counts(state: Mapping[str, Any]) -> tuple[int, int]:
+    statuses = (state["assetBackfillData"] or {}).get("assetBackfillStatuses", [])
+    made = sum(one.get("numPartitionsMaterialized", one.get("materialized", 0)) for one in statuses)
+    return made, sum(one.get("numPartitionsFailed", one.get("failed", 0)) for one in statuses)
+
+
+def verify(instance: Instance, state: Mapping[str, Any], ready: Work) -> list[Failure]:
+    """Return what an ended backfill did not make, judged by the partitions themselves and by the last run of each.
+
+    A run can fail although everything was written: a check that blocks did not pass.
+    """
+    latest: dict[str, dict[str, Any]] = {}
+    for run in sorted(state["runs"], key=lambda run: run["creationTime"]):
+        latest[_tag(run, "dagster/partition") or UNPARTITIONED] = run
+    failures = []
+    for key, names in ready.items():
+        made = {name for name, at in materialized(instance, key, names).items() if at >= state["timestamp"]}
+        for name in names:
+            run = latest.get(name)
+            if name not in made or (run and run["status"] != "SUCCESS"):
+                reason = _reason(instance, run, key) or (state["error"] or {}).get("message") or "no run made it"
+                run_id = run["id"] if run else None
+                failures.append(Failure(asset=key, partition=name, reason=reason, run_id=run_id))
+    return failures
+
+
+def materialized(instance: Instance, key: str, names: Sequence[str]) -> dict[str, float]:
+    """Return when each partition of an asset was last materialized, in seconds; those that never were are missing."""
+    path = {"path": key.split("/")}
+    if UNPARTITIONED in names:
+        events = instance.ask(MADE, key=path, partitions=[])["assetNodeOrError"]["assetMaterializations"]
+        return {UNPARTITIONED: float(event["timestamp"]) / 1000 for event in events}
+    times: dict[str, float] = {}
+    for start in range(0, len(names), PAGE):
+        answer = instance.ask(MADE, key=path, partitions=list(names[start : start + PAGE]))["assetNodeOrError"]
+        found = [event for event in answer["latestMaterializationByPartition"] if event]
+        times |= {event["partition"]: float(event["timestamp"]) / 1000 for event in found}
+    return times
+
+
+def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> str | None:
+    if run is None or run["status"] == "SUCCESS":
+        return None
+    if run["status"] == "CANCELED":
+        return "the run was canceled"
+    events = [event for event in instance.ask(ERRORS, id=run["id"])["logsForRun"].get("events", []) if event]
+    own = [event for event in events if event["stepKey"] == key.replace("/", "__")] or events
+    if not own:
+        return "its run failed outside any step, or a blocking check did not pass"
+    error = own[0]["error"]
+    causes = [one["error"]["message"] for one in error["errorChain"]]
+    return f"{own[0]['stepKey'].replace('__', '/')}: {(causes or [error['message']])[-1].strip()}"
+
+
+def _tag(run: Mapping[str, Any], key: str) -> str | None:
+    return next((tag["value"] for tag in run["tags"] if tag["key"] == key), None)
+
+
+def failed_work(graph: AssetGraph, keys: Sequence[str], states: Mapping[str, "PartitionStates"]) -> Work:
+    """Return what `--failed` runs: partitions whose last attempt failed, and what was never made because of them."""
+    work: dict[str, tuple[str, ...]] = {}
+    for key in (key for key in topological(graph) if key in set(keys)):
+        chosen = []
+        for name in graph[key].partitions:
+            waits = any(
+                set(work.get(up, ())) & set(inputs_of(graph, key, name, up)) for up in graph[key].upstream if up in work
+            )
+            if name in states[key].failed or (waits and name not in states[key].made):
+                chosen.append(name)
+        if chosen:
+            work[key] = tuple(chosen)
+    return work
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionStates:
+    """Partitions of one asset whose last attempt failed, and those that were ever made."""
+
+    failed: frozenset[str]
+    made: frozenset[str]
