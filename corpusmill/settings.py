@@ -171,6 +171,8 @@ def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:
     _check_keys(table, known, "the top level")
     state_folder = _absolute(str(table.get("state_folder", ".corpusmill")), base)
     sources = table.get("sources") or _sample_sources(state_folder)
+    if not isinstance(sources, Mapping):
+        raise ValueError(f"[sources] must hold one table a dataset, such as [sources.web], got {sources!r}")
     return Settings(
         lake=_lake(table.get("lake", {}), state_folder=state_folder, base=base),
         state_folder=state_folder,
@@ -222,6 +224,8 @@ def _check_type(value: Any, kind: Any, where: str) -> None:
 
 
 def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{where} must be a table of settings, got {table!r}")
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)

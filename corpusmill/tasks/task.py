@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.fingerprint import fingerprint, work_version
+from corpusmill.lake.errors import StaleAttemptError
 from corpusmill.lake.files import ShardWriter, WrittenFile
 from corpusmill.lake.names import data_directory, partition_segment
 from corpusmill.lake.tables import Attempt, Lake, PartitionState
@@ -33,6 +34,8 @@ Report = Callable[[str, Mapping[str, Any]], None]
 
 UNPARTITIONED = "all"
 """The partition of a table that has only one."""
+MAX_OVERTAKEN = 5
+"""How often a run gives way to another one on a table that both make, before it fails."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +91,17 @@ def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str
     Returns the kept result, with `reused` true, when the partition's committed work is the same.
     """
     task = _load(name)
-    job = _open(task, arguments, report)
-    work = _work(task, job)
-    committed = job.lake.partition(task.table(job.dataset), job.partition)
-    if committed and committed.state.get("work") == work:
-        report("nothing changed since the last commit", {"rows": committed.num_rows})
-        return {**_kept_result(job.lake, committed), "reused": True}
-    return _make(name, task, job, work)
+    for _ in range(MAX_OVERTAKEN if job_is_shared(arguments) else 0):
+        try:
+            return _execute_once(name, task, arguments, report)
+        except StaleAttemptError as error:
+            report(f"overtaken by another run, looking again: {error}", {})
+    return _execute_once(name, task, arguments, report)
+
+
+def job_is_shared(arguments: Mapping[str, Any]) -> bool:
+    """Return whether runs of different partitions make the same table, so that one may overtake the other."""
+    return bool(arguments["partition"] == UNPARTITIONED)
 
 
 def is_current(name: str, arguments: Mapping[str, Any]) -> bool:
@@ -114,7 +121,17 @@ def kept_result(lake: Lake, table: str, partition: str) -> dict[str, Any]:
 
 
 def _load(name: str) -> ModuleType:
-    return importlib.import_module(f"corpusmill.tasks.{name}")
+    return importlib.import_module(name if "." in name else f"corpusmill.tasks.{name}")
+
+
+def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], report: Report) -> dict[str, Any]:
+    job = _open(task, arguments, report)
+    work = _work(task, job)
+    committed = job.lake.partition(task.table(job.dataset), job.partition)
+    if committed and committed.state.get("work") == work:
+        report("nothing changed since the last commit", {"rows": committed.num_rows})
+        return {**_kept_result(job.lake, committed), "reused": True}
+    return _make(name, task, job, work)
 
 
 def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:

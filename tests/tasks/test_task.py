@@ -1,0 +1,70 @@
+"""The frame around tasks: work is done once, the ledger is checked, gates refuse readers, newer attempts win."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpusmill.lake.errors import GateFailedError, StaleAttemptError
+from corpusmill.lake.tables import Lake
+from corpusmill.settings import Settings, settings_from_table
+from corpusmill.tasks.task import execute, is_current, kept_result
+
+TABLE = "curated/web/words"
+TOY = "tests.tasks.toy_task"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return settings_from_table({"spark": {"engine": "plain"}}, base=tmp_path)
+
+
+def arguments(settings: Settings, words: list[str], **more: Any) -> dict[str, Any]:
+    parameters = {"words": words, **more}
+    return {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "parameters": parameters}
+
+
+def run(settings: Settings, words: list[str], **more: Any) -> dict[str, Any]:
+    return execute(TOY, arguments(settings, words, **more), lambda message, numbers: None)
+
+
+def test_a_task_commits_its_rows_and_keeps_its_result(settings: Settings) -> None:
+    result = run(settings, ["a", "bc"])
+    lake = Lake(settings.lake)
+    assert lake.read(TABLE, partitions=["2024"])["word"].to_pylist() == ["a", "bc"]
+    assert (result["num_rows"], result["metrics"], result["reused"]) == (2, {"letters": 3}, False)
+    assert kept_result(lake, TABLE, "2024") == {name: value for name, value in result.items() if name != "reused"}
+
+
+def test_the_same_work_is_not_done_again(settings: Settings) -> None:
+    first = run(settings, ["a"])
+    again = run(settings, ["a"])
+    assert (again["reused"], again["fence"]) == (True, first["fence"])
+    assert is_current(TOY, arguments(settings, ["a"]))
+
+
+def test_changed_parameters_are_new_work(settings: Settings) -> None:
+    run(settings, ["a"])
+    assert not is_current(TOY, arguments(settings, ["b"]))
+    assert run(settings, ["b"])["reused"] is False
+    assert Lake(settings.lake).read(TABLE)["word"].to_pylist() == ["b"]
+
+
+def test_a_lost_row_is_refused_before_the_commit(settings: Settings) -> None:
+    with pytest.raises(ValueError, match="3 unaccounted for"):
+        run(settings, ["a"], lost=3)
+    assert Lake(settings.lake).partition(TABLE, "2024") is None
+
+
+def test_a_failed_gate_is_kept_for_people_and_refused_to_readers(settings: Settings) -> None:
+    result = run(settings, ["a", "b", "c"])
+    assert result["gates"]["few"]["passed"] is False
+    with pytest.raises(GateFailedError, match="3 words, allowed are 2"):
+        Lake(settings.lake).files(TABLE, ["2024"])
+
+
+def test_an_overtaken_attempt_is_refused(settings: Settings) -> None:
+    run(settings, ["old"])
+    with pytest.raises(StaleAttemptError):
+        run(settings, ["late"], overtake=True)
+    assert Lake(settings.lake).read(TABLE)["word"].to_pylist() == ["old"]

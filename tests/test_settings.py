@@ -1,0 +1,64 @@
+"""Settings: defaults, one file, and a clear word for every mistake in it."""
+
+from pathlib import Path
+
+import pytest
+
+from corpusmill.settings import Settings, load_settings
+
+
+def load(folder: Path, text: str) -> Settings:
+    file = folder / "corpusmill.toml"
+    file.write_text(text, encoding="utf-8")
+    return load_settings(file)
+
+
+def test_without_a_file_the_sample_and_a_local_lake_are_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CORPUSMILL_SETTINGS", raising=False)
+    settings = load_settings()
+    assert settings.lake.store.root == str(tmp_path / ".corpusmill/lake")
+    assert sorted(settings.sources) == ["code", "stem", "web"]
+
+
+def test_folders_are_relative_to_the_file(tmp_path: Path) -> None:
+    settings = load(tmp_path, '[sources.books]\nuri = "books"\nformat = "jsonl"\n')
+    assert settings.source("books").uri == str(tmp_path / "books")
+
+
+def test_settings_travel_as_json(tmp_path: Path) -> None:
+    settings = load(tmp_path, '[lake]\nroot = "s3://bucket/lake"\ncatalog = "sqlite:////x.db"\n[prices]\ncpu_hour = 1\n')
+    assert Settings.from_json(settings.to_json()) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[lake]\nrot = 'x'\n", r"corpusmill.toml: unknown setting 'rot' in \[lake\]; did you mean 'root'\?"),
+        ("spork = 1\n", "unknown setting 'spork' in the top level; did you mean 'spark'"),
+        ("[sources.web]\nuri = 'x'\n", r"\[sources.web\] needs format"),
+        ("[sources.web]\nuri = 'x'\nformat = 'wark'\n", "must be one of warc, wet, html, parquet, jsonl, package, got 'wark'"),
+        ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
+        ("[inference]\nengine = 'scripted'\n", "inference.script must name a function"),
+        ("[spark]\nengine = 'flink'\n", "spark.engine must be one of spark, plain, got 'flink'"),
+        ("launcher = 'moon'\n", "launcher must be one of in_process, subprocess, got 'moon'"),
+        ("[lake\n", "is not valid TOML"),
+        ("lake = 1\n", r"\[lake\] must be a table of settings, got 1"),
+        ("sources = 1\n", r"\[sources\] must hold one table a dataset"),
+        ("[sources]\nweb = 1\n", r"\[sources.web\] must be a table of settings, got 1"),
+        ("[lake]\nroot = 's3://bucket/lake'\n", "catalog"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        load_settings(tmp_path / "none.toml")
+
+
+def test_a_source_that_is_not_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"set \[sources.books\] with uri and format"):
+        load(tmp_path, "").source("books")
