@@ -1,0 +1,62 @@
+"""What the lake holds of packed sequences: one pin per committed partition, as its commit described it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionPin:
+    """One partition of a tokenized table, named by its content."""
+
+    table: str
+    partition: str
+    content_hash: str
+    num_sequences: int
+    num_tokens: int
+    tokenizer: str
+    """`corpusmill.mix.tokenize.tokenizer_version` of the tokenizer that made it."""
+    sequence_length: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """The partitions that a plan may use, and the snapshot of each table in which they were seen."""
+
+    pins: Sequence[PartitionPin]
+    snapshots: Mapping[str, int] = field(default_factory=dict)
+
+    def select(self, table: str, partitions: Sequence[str] | None) -> tuple[PartitionPin, ...]:
+        """Return the pins of `partitions` (None is all) by name; raises ValueError when one is missing."""
+        held = {pin.partition: pin for pin in self.pins if pin.table == table}
+        if not held:
+            tables = sorted({pin.table for pin in self.pins})
+            raise ValueError(f"{table} has no committed sequences; tables that have some: {tables}")
+        missing = sorted({*(partitions or ())} - {*held})
+        if missing:
+            raise ValueError(
+                f"{table} has no committed partitions {missing}; it has {sorted(held)}. Materialize them first."
+            )
+        return tuple(held[name] for name in sorted(partitions or held))
+
+
+def pin_partition(
+    table: str, *, partition: str, content_hash: str, num_sequences: int, state: Mapping[str, Any]
+) -> PartitionPin:
+    """Return the pin of a committed partition; `state` is what `PackingCounts.to_state` gave its commit."""
+    wanted = ("num_tokens", "tokenizer", "sequence_length")
+    missing = [name for name in wanted if name not in state]
+    if missing:
+        raise ValueError(
+            f"{table}, partition {partition!r}, is no table of packed sequences: its state lacks {missing}"
+        )
+    return PartitionPin(
+        table=table,
+        partition=partition,
+        content_hash=content_hash,
+        num_sequences=num_sequences,
+        **{name: state[name] for name in wanted},
+    )
