@@ -1,0 +1,264 @@
+"""The inference server that a host runs: a local Ray cluster of its own, and in it named actors with one vLLM engine each.
+
+The cluster listens on the loopback address only, on free ports, in a temporary folder of its own, so it does not meet
+another Ray on this machine. An engine on the CPU is one process; its start takes about 35 s on two quiet cores, most of
+it imports. On GPUs (`device="cuda"`) each engine takes one; that path is the same code with the CUDA build of vLLM.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from corpusmill.engines.model import Model
+from corpusmill.engines.ray_connection import start_cluster
+from corpusmill.engines.service import EngineStartError
+from corpusmill.engines.vllm_actor import VllmActor
+
+NAMESPACE = "corpusmill-inference"
+OBJECT_STORE_BYTES = 100 << 20
+"""Ray's smallest is 75 MB. Prompts and answers are small and travel beside it."""
+LOG_TAIL_LINES = 15
+_SOURCE_ROOT = Path(__file__).parents[2]
+_LINK_PREFIX = "cm-ray-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceSettings:
+    """What makes one inference server different from another."""
+
+    model: Model
+    num_engines: int = 1
+    device: Literal["cpu", "cuda"] = "cpu"
+    max_model_len: int | None = None
+    """Tokens of prompt and answer together; None takes the model's own window, which costs memory."""
+    dtype: str = "bfloat16"
+    kv_cache_gib: float | None = 1.0
+    """Per engine. None leaves it to vLLM, which on a GPU takes what is free."""
+    threads_per_engine: int | None = None
+    """CPU threads; None shares the cores of this machine between the engines."""
+    max_num_seqs: int = 64
+    """Requests in the running batch of one engine."""
+    max_restarts: int = 3
+    """How often each engine may be started again after its process died."""
+    startup_seconds: float = 240.0
+
+    def __post_init__(self) -> None:
+        if self.device not in ("cpu", "cuda"):
+            raise ValueError(f"device must be cpu or cuda, got {self.device!r}")
+        if self.num_engines < 1 or self.max_num_seqs < 1 or self.max_restarts < 0 or self.startup_seconds <= 0:
+            raise ValueError(
+                "an inference server needs num_engines and max_num_seqs of at least 1, max_restarts of at least 0 and "
+                f"a positive startup_seconds, got {self.num_engines}, {self.max_num_seqs}, {self.max_restarts} and "
+                f"{self.startup_seconds}"
+            )
+        if self.window > self.model.max_model_len:
+            raise ValueError(
+                f"max_model_len may be at most the window of {self.model.name}, {self.model.max_model_len}, "
+                f"got {self.max_model_len}"
+            )
+
+    @property
+    def window(self) -> int:
+        return self.max_model_len or self.model.max_model_len
+
+    @property
+    def threads(self) -> int:
+        return self.threads_per_engine or max(1, len(os.sched_getaffinity(0)) // self.num_engines)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "model": self.model.to_json()}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        return cls(**{**value, "model": Model.from_json(value["model"])})
+
+
+def serve(settings: dict[str, Any], state_folder: Path) -> "InferenceService":
+    """Start the server; returns when every engine answers. Raises EngineStartError when one does not in time."""
+    wanted = InferenceSettings.from_json(settings)
+    if not wanted.model.path.is_dir():
+        raise EngineStartError(f"the model's folder {wanted.model.path} is not there; prepare the model again")
+    service = InferenceService(wanted, state_folder)
+    try:
+        service.start()
+    except BaseException:
+        service.stop()
+        raise
+    return service
+
+
+class InferenceService:
+    """A running server: the cluster, its engines, and how to reach and to end them."""
+
+    def __init__(self, settings: InferenceSettings, state_folder: Path) -> None:
+        self._settings = settings
+        self._folder = state_folder
+        self._token_file = state_folder.absolute() / "ray_token"
+        self._address = ""
+        self._link: Path | None = None
+        self._engines: dict[str, Any] = {}
+        self._pings: dict[str, Any] = {}
+        self.endpoint: dict[str, Any] = {}
+
+    def start(self) -> None:
+        started = time.monotonic()
+        self._link = _short_link(self._folder)
+        self._address = _start_ray(self._settings, folder=self._link, token_file=self._token_file)
+        for number in range(self._settings.num_engines):
+            name = f"engine-{number}"
+            self._engines[name] = _start_engine(name, self._settings)
+        facts = self._await_engines(self._settings.startup_seconds - (time.monotonic() - started))
+        self.endpoint = self._describe(facts)
+        self._pings = {name: engine.ready.remote() for name, engine in self._engines.items()}
+        print(f"{len(facts)} engines answer after {time.monotonic() - started:.0f} s", flush=True)
+
+    def alive(self) -> bool:
+        """Whether an engine is left that answers, or that Ray is about to start again."""
+        for name in [name for name, ping in self._pings.items() if _is_done(ping)]:
+            if _is_gone_for_good(self._pings.pop(name)):
+                print(f"{name} is dead and will not be started again", flush=True)
+            else:
+                self._pings[name] = self._engines[name].ready.remote()
+        return bool(self._pings)
+
+    def stop(self) -> None:
+        import ray
+
+        for engine in self._engines.values():
+            ray.kill(engine)
+        ray.shutdown()
+        if self._link is not None:
+            self._link.unlink(missing_ok=True)
+
+    def _await_engines(self, seconds: float) -> dict[str, dict[str, Any]]:
+        import ray
+
+        asked = {engine.ready.remote(): name for name, engine in self._engines.items()}
+        _, late = ray.wait(list(asked), num_returns=len(asked), timeout=max(seconds, 0))
+        if late:
+            names = ", ".join(sorted(asked[ref] for ref in late))
+            raise EngineStartError(
+                f"{names} did not answer within {self._settings.startup_seconds:.0f} s. A loaded machine needs longer: "
+                f"raise startup_seconds, or take fewer engines.\n{self._log_tails()}"
+            )
+        try:
+            return {name: ray.get(ref) for ref, name in asked.items()}
+        except ray.exceptions.RayError as error:
+            raise EngineStartError(f"an engine could not start: {error}\n{self._log_tails()}") from error
+
+    def _describe(self, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        version = next(iter(facts.values()))["version"]
+        name = f"vllm {version} {self._settings.device} {self._settings.dtype}"
+        return {
+            "address": self._address,
+            "namespace": NAMESPACE,
+            "token_file": str(self._token_file),
+            "engines": sorted(facts),
+            "window": self._settings.max_num_seqs,
+            "startup_seconds": self._settings.startup_seconds,
+            "identity": self._settings.model.identity(name).to_json(),
+        }
+
+    def _log_tails(self) -> str:
+        logs = sorted((self._folder / "ray" / "session_latest" / "logs").glob("worker-*.err"))
+        return "".join(f"{log}:\n{_tail(log)}" for log in logs if log.stat().st_size)
+
+
+def _start_ray(settings: InferenceSettings, *, folder: Path, token_file: Path) -> str:
+    return start_cluster(
+        token_file=token_file,
+        num_cpus=settings.num_engines * settings.threads,
+        num_gpus=settings.num_engines if settings.device == "cuda" else 0,
+        object_store_memory=OBJECT_STORE_BYTES,
+        namespace=NAMESPACE,
+        _temp_dir=str(folder),
+        _system_config={"prestart_worker_first_driver": False},
+    )
+
+
+def _start_engine(name: str, settings: InferenceSettings) -> Any:
+    import ray
+
+    placed = ray.remote(VllmActor).options(
+        name=name,
+        lifetime="detached",
+        num_cpus=settings.threads,
+        num_gpus=1 if settings.device == "cuda" else 0,
+        max_restarts=settings.max_restarts,
+        max_concurrency=10_000,
+        runtime_env={"env_vars": _engine_environment(settings)},
+    )
+    return placed.remote(_engine_args(settings))
+
+
+def _engine_args(settings: InferenceSettings) -> dict[str, Any]:
+    return {
+        "model": str(settings.model.path),
+        "max_model_len": settings.window,
+        "dtype": settings.dtype,
+        "max_num_seqs": settings.max_num_seqs,
+        "kv_cache_memory_bytes": int(settings.kv_cache_gib * (1 << 30)) if settings.kv_cache_gib else None,
+        "enforce_eager": settings.device == "cpu",
+        "disable_log_stats": True,
+        "seed": 0,
+    }
+
+
+def _engine_environment(settings: InferenceSettings) -> dict[str, str]:
+    return {
+        "DO_NOT_TRACK": "1",
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": str(settings.threads),
+        "PYTHONPATH": os.pathsep.join([str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        # The engine lives in the actor's own process: when that is killed, nothing of it is left.
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        "VLLM_HOST_IP": "127.0.0.1",
+        "VLLM_NO_USAGE_STATS": "1",
+    }
+
+
+def _short_link(folder: Path) -> Path:
+    """Return a short path to a new folder in `folder`: sockets live there, whose paths may have 107 bytes."""
+    _drop_dangling_links()
+    target = folder / "ray"
+    target.mkdir()
+    link = Path(tempfile.mkdtemp(prefix=_LINK_PREFIX))
+    link.rmdir()
+    link.symlink_to(target.resolve())
+    return link
+
+
+def _drop_dangling_links() -> None:
+    for link in Path(tempfile.gettempdir()).glob(f"{_LINK_PREFIX}*"):
+        if link.is_symlink() and not link.exists():
+            with suppress(PermissionError):
+                link.unlink(missing_ok=True)
+
+
+def _is_done(ping: Any) -> bool:
+    import ray
+
+    return bool(ray.wait([ping], timeout=0)[0])
+
+
+def _is_gone_for_good(ping: Any) -> bool:
+    import ray
+
+    try:
+        ray.get(ping)
+    except ray.exceptions.ActorUnavailableError:
+        return False
+    except ray.exceptions.RayError:
+        return True
+    return False
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "".join(f"  | {line}\n" for line in lines[-LOG_TAIL_LINES:])

@@ -1,0 +1,159 @@
+"""One vLLM engine inside one Ray actor: requests of all clients join one running batch and leave it one by one.
+
+The actor steps vLLM in a thread of its own and never starts another process, so nothing is left when it is killed. Any
+error of vLLM itself ends the process; Ray then starts it again, a bounded number of times. A request that the chat
+template, the window or the sampling settings refuse is answered with its failure before it gets near the batch.
+"""
+
+import asyncio
+import itertools
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill.engines.inference import PROMPT_TOO_LONG, REQUEST_REFUSED, Completion, Sampling, completion_from_answer
+
+ABANDONED_SECONDS = 60.0
+"""Requests of a client that was silent for so long are thrown out of the batch: it was killed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """A request on its way into the batch."""
+
+    client: str
+    prompt: list[int]
+    params: Any
+    loop: asyncio.AbstractEventLoop
+    done: "asyncio.Future[Any]"
+
+
+class VllmActor:
+    """Answers requests with one vLLM engine. Its methods are coroutines, so that Ray runs many of them at once."""
+
+    def __init__(self, engine_args: dict[str, Any]) -> None:
+        from vllm import EngineArgs
+        from vllm.v1.engine.llm_engine import LLMEngine
+
+        threading.excepthook = _end_process
+        self._engine = LLMEngine.from_engine_args(EngineArgs(**engine_args))
+        self._tokenizer = self._engine.get_tokenizer()
+        self._window = self._engine.model_config.max_model_len
+        self._arrivals: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._running: dict[str, _Job] = {}
+        self._numbers = itertools.count()
+        self._num_steps = 0
+        self._heard: dict[str, float] = {}
+        threading.Thread(target=self._step_for_ever, name="vllm", daemon=True).start()
+
+    async def ready(self) -> dict[str, Any]:
+        """Return what this engine is, once it can answer."""
+        import vllm
+
+        return {"pid": os.getpid(), "version": vllm.__version__}
+
+    async def attend(self, client: str) -> int:
+        """Note that `client` still waits, and return the number of steps so far: an engine that stands still is stuck."""
+        self._heard[client] = time.monotonic()
+        return self._num_steps
+
+    async def answer(self, client: str, request: dict[str, Any], sampling: dict[str, Any]) -> Completion | None:
+        """Return the completion of one request (`request_id`, `messages`), or None when its client fell silent."""
+        self._heard[client] = time.monotonic()
+        try:
+            return await self._complete(client, request, Sampling.from_json(sampling))
+        except _Refused:
+            traceback.print_exc()
+            return Completion(request_id=request["request_id"], failure=REQUEST_REFUSED)
+
+    async def _complete(self, client: str, request: dict[str, Any], sampling: Sampling) -> Completion | None:
+        request_id, prompt = request["request_id"], self._tokenize(request["messages"])
+        if len(prompt) + sampling.max_tokens > self._window:
+            return Completion(request_id=request_id, failure=PROMPT_TOO_LONG, prompt_tokens=len(prompt))
+        output = await self._ask(client, prompt, _sampling_params(sampling))
+        if output is None:
+            return None
+        return completion_from_answer(
+            request_id,
+            output.text,
+            finish_reason=output.finish_reason,
+            prompt_tokens=len(prompt),
+            completion_tokens=len(output.token_ids),
+        )
+
+    async def _ask(self, client: str, prompt: list[int], params: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        job = _Job(client=client, prompt=prompt, params=params, loop=loop, done=loop.create_future())
+        self._arrivals.put(job)
+        return await job.done
+
+    def _tokenize(self, messages: list[dict[str, str]]) -> list[int]:
+        from jinja2 import TemplateError
+
+        try:
+            return self._tokenizer.apply_chat_template(  # type: ignore[return-value]
+                messages, add_generation_prompt=True, tokenize=True, return_dict=False
+            )
+        except TemplateError as error:
+            raise _Refused(f"the chat template refused the messages: {error}") from error
+
+    def _step_for_ever(self) -> None:
+        while True:
+            self._admit()
+            self._forget_abandoned()
+            for output in self._engine.step():
+                if output.finished:
+                    self._finish(output)
+            self._num_steps += 1
+
+    def _admit(self) -> None:
+        """Move arrivals into the batch; wait for one when the batch is empty."""
+        while not self._running or not self._arrivals.empty():
+            job = self._arrivals.get()
+            number = str(next(self._numbers))
+            try:
+                self._engine.add_request(number, {"prompt_token_ids": job.prompt}, job.params)
+            except ValueError as error:
+                refusal = _Refused(f"vLLM refused the request: {error}")
+                job.loop.call_soon_threadsafe(job.done.set_exception, refusal)
+            else:
+                self._running[number] = job
+
+    def _forget_abandoned(self) -> None:
+        horizon = time.monotonic() - ABANDONED_SECONDS
+        abandoned = [number for number, job in self._running.items() if self._heard[job.client] < horizon]
+        if abandoned:
+            self._engine.abort_request(abandoned)
+        for number in abandoned:
+            job = self._running.pop(number)
+            job.loop.call_soon_threadsafe(job.done.set_result, None)
+
+    def _finish(self, output: Any) -> None:
+        job = self._running.pop(output.request_id)
+        job.loop.call_soon_threadsafe(job.done.set_result, output.outputs[0])
+
+
+class _Refused(ValueError):
+    """A request that cannot be asked."""
+
+
+def _sampling_params(sampling: Sampling) -> Any:
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    try:
+        return SamplingParams(**sampling.to_json(), output_kind=RequestOutputKind.FINAL_ONLY)
+    except ValueError as error:
+        raise _Refused(f"vLLM refused the sampling settings: {error}") from error
+
+
+def _end_process(failure: threading.ExceptHookArgs) -> None:
+    """End the process when the engine's thread fails, so that Ray sees it and starts it again."""
+    traceback.print_exception(failure.exc_type, failure.exc_value, failure.exc_traceback)
+    sys.stderr.flush()
+    os._exit(70)
