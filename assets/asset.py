@@ -30,7 +30,7 @@ def lake_asset(
     *,
     task: str,
     description: str,
-    deps: Sequence[Sequence[str]],
+    deps: Sequence[Sequence[str] | dg.AssetDep],
     partitions_def: dg.PartitionsDefinition | None,
     parameters: Mapping[str, Any] | Mapping[str, Mapping[str, Any]],
 ) -> dg.AssetsDefinition:
@@ -44,7 +44,7 @@ def lake_asset(
     @dg.asset(
         key=list(key),
         group_name=stage,
-        deps=[dg.AssetKey(list(dep)) for dep in deps],
+        deps=[dep if isinstance(dep, dg.AssetDep) else dg.AssetKey(list(dep)) for dep in deps],
         partitions_def=partitions_def,
         description=description,
         kinds=KINDS.get(table, {"spark", "iceberg"}),

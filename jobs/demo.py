@@ -16,7 +16,7 @@ from assets.partitions import MIXTURES as MIXTURE_PARTITIONS
 from assets.partitions import snapshots_name
 from corpusmill.settings import Settings
 from jobs.development import prepare_home
-from jobs.run_step import Say, line_logger, run_step
+from jobs.run_step import PROGRESS, Say, line_logger, run_step
 from jobs.summary import print_summary
 from jobs.warm_engines import WarmEngines
 from jobs.way import Step, way_steps
@@ -51,7 +51,7 @@ def run_way(settings: Settings, *, say: Say = print) -> int:
     home = prepare_home(settings)
     os.environ["DAGSTER_HOME"] = str(home)
     definitions = dg.Definitions.merge(
-        front_door.build(settings), dg.Definitions(loggers={"console": line_logger(say)})
+        front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)})
     )
     with dg.DagsterInstance.get() as instance, ExitStack() as stack:
         everything = front_door.all_assets()

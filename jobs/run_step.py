@@ -11,6 +11,10 @@ Say = Callable[[str], None]
 """Takes a line for the person who waits."""
 
 
+PROGRESS = "progress"
+"""The name of the logger that gives progress to a person."""
+
+
 class StepFailedError(RuntimeError):
     """A step's run failed; the message names the step and why."""
 
@@ -43,7 +47,10 @@ def line_logger(say: Say) -> dg.LoggerDefinition:
 def run_step(definitions: dg.Definitions, step: Step, *, instance: dg.DagsterInstance) -> None:
     """Run a step in this process; raises StepFailedError that says why it failed."""
     job = definitions.resolve_job_def(step.job)
-    result = job.execute_in_process(partition_key=step.partition, instance=instance, raise_on_error=False)
+    config = {"loggers": {PROGRESS: {}}} if PROGRESS in job.loggers else {}
+    result = job.execute_in_process(
+        run_config=config, partition_key=step.partition, instance=instance, raise_on_error=False
+    )
     if not result.success:
         raise StepFailedError(f"{step.job} failed on {step.partition}: {failure_reason(result)}")
 

@@ -8,9 +8,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 
-def stage_jobs(assets: Sequence[dg.AssetsDefinition]) -> list[dg.UnresolvedAssetJobDefinition]:
+def stage_jobs(assets: Sequence[dg.AssetsDefinition]) -> list[UnresolvedAssetJobDefinition]:
     """Return a job for every (stage, dataset) of `assets`, named stage_dataset."""
     keys: dict[str, list[dg.AssetKey]] = defaultdict(list)
     for asset in assets:

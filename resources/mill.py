@@ -27,7 +27,7 @@ class MillResource(dg.ConfigurableResource):
 
     @classmethod
     def of(cls, settings: Settings) -> "MillResource":
-        return cls(**settings.to_json())
+        return cls(**_without_nulls(settings.to_json()))
 
     def settings(self) -> Settings:
         return Settings.from_json(self.settings_json())
@@ -47,3 +47,10 @@ class MillResource(dg.ConfigurableResource):
             "partition": partition,
             "parameters": dict(parameters),
         }
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return JSON without null members, which Dagster's configuration cannot hold; a missing setting is its default."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return value

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 MAX_ATTEMPTS = 3
 """Runs of one partition, the first included, before a person is needed."""
@@ -16,7 +17,7 @@ LOOK_BACK_RUNS = 200
 
 
 def failed_partitions(
-    jobs: Sequence[dg.UnresolvedAssetJobDefinition], *, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int = 60
+    jobs: Sequence[UnresolvedAssetJobDefinition], *, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int = 60
 ) -> dg.SensorDefinition:
     """Return the sensor that re-runs failed partitions until they had `max_attempts` runs since their last success."""
 

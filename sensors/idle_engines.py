@@ -10,7 +10,6 @@ def idle_engines(*, interval_seconds: int = 120) -> dg.SensorDefinition:
         name="idle_engines",
         minimum_interval_seconds=interval_seconds,
         required_resource_keys={"mill"},
-        target=dg.AssetSelection.all(),
         description="Ends engines whose leases are stale, and what a killed engine host left behind.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SkipReason:

@@ -37,7 +37,7 @@ def mixture_inputs(name: str) -> list[dg.AssetKey]:
     return [dg.AssetKey(component.table.split("/")) for component in MIXTURES[name].components]
 
 
-def _mixture_asset(table: str, *, task: str, description: str, deps: list[tuple[str, ...]]) -> dg.AssetsDefinition:
+def _mixture_asset(table: str, *, task: str, description: str, deps: list[dg.AssetDep]) -> dg.AssetsDefinition:
     return lake_asset(
         ("mixed", "mixtures", table),
         task=task,
@@ -48,19 +48,22 @@ def _mixture_asset(table: str, *, task: str, description: str, deps: list[tuple[
     )
 
 
-_TABLES = sorted({component.table for mixture in MIXTURES.values() for component in mixture.components})
+_SEQUENCES = [
+    dg.AssetDep(dg.AssetKey(table.split("/")), partition_mapping=dg.AllPartitionMapping())
+    for table in sorted({component.table for mixture in MIXTURES.values() for component in mixture.components})
+]
 
 ASSETS = [
     _mixture_asset(
         "plan",
         task="plan",
         description="Components with weights in tokens, epoch caps and the exact versions that they pin.",
-        deps=[tuple(table.split("/")) for table in _TABLES],
+        deps=_SEQUENCES,
     ),
     _mixture_asset(
         "report",
         task="report",
         description="What the stream really holds: realised against planned shares of tokens, component by component.",
-        deps=[("mixed", "mixtures", "plan"), *(tuple(table.split("/")) for table in _TABLES)],
+        deps=[dg.AssetDep(dg.AssetKey(["mixed", "mixtures", "plan"])), *_SEQUENCES],
     ),
 ]

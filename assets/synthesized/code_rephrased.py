@@ -4,6 +4,7 @@
 equal, every doctest is still there, and running them gives what it gave before.
 """
 
+from assets.synthesis import synthesized_assets
 from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, PromptGenerator, Recipe, Sampling, SeedRule, check
 
 RECIPES: dict[str, Recipe] = {
@@ -30,3 +31,5 @@ RECIPES: dict[str, Recipe] = {
     ),
 }
 """By style."""
+
+ASSETS = synthesized_assets("code_rephrased", seeds="code", dimension="style", recipes=RECIPES)

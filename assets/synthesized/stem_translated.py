@@ -4,6 +4,7 @@ The limits of length are those of human translation with room to spare: of 6,073
 English to Spanish, 98 in 100 are between 0.83 and 1.62 times as long.
 """
 
+from assets.synthesis import synthesized_assets
 from corpusmill.synthesize.recipe import (
     Exemplar,
     OutputRule,
@@ -56,3 +57,5 @@ def translation(language: str, language_name: str) -> Recipe:
 
 RECIPES: dict[str, Recipe] = {"es": translation("es", "Spanish"), "fr": translation("fr", "French")}
 """By target language."""
+
+ASSETS = synthesized_assets("stem_translated", seeds="stem", dimension="language", recipes=RECIPES)

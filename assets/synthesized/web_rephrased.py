@@ -5,6 +5,7 @@ section 2.3): question and answer, and distilled prose. Prompts are short for th
 instructions SmolLM2-135M speaks about the task instead of doing it.
 """
 
+from assets.synthesis import synthesized_assets
 from corpusmill.synthesize.recipe import (
     Check,
     Exemplar,
@@ -70,3 +71,5 @@ RECIPES: dict[str, Recipe] = {
     ),
 }
 """By style."""
+
+ASSETS = synthesized_assets("web_rephrased", seeds="web", dimension="style", recipes=RECIPES)

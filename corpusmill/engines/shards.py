@@ -158,7 +158,7 @@ def _calls(plan: ShardPlan, *, store: Store, attempt: Attempt) -> list[ShardCall
             schema=plan.schema,
             store=store.settings,
             directory=f"data/{place}",
-            name=f"{attempt.attempt}-{name}",
+            name=f"{index:06d}-{attempt.attempt}-{name}",
             partition=attempt.partition,
             checkpoint=f"staging/{place}/{name}.json",
         )

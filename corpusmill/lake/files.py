@@ -92,10 +92,11 @@ class ShardWriter:
         if not fitting.num_rows:
             return
         for part in _split(fitting, _ROW_GROUP_BYTES):
-            self._waiting.append(part)
-            self._waiting_bytes += part.nbytes
-            if self._waiting_bytes >= _ROW_GROUP_BYTES:
+            num_bytes = part.nbytes
+            if self._waiting_bytes + num_bytes > _ROW_GROUP_BYTES:
                 self._write_row_group()
+            self._waiting.append(part)
+            self._waiting_bytes += num_bytes
 
     def close(self) -> None:
         """Write what waits and publish the last file."""

@@ -66,7 +66,7 @@ class LakeSettings:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "LakeSettings":
-        return cls(store=StoreSettings.from_json(value["store"]), catalog=value["catalog"])
+        return cls(store=StoreSettings.from_json(value["store"]), catalog=value.get("catalog"))
 
 
 @dataclass(frozen=True, kw_only=True)
