@@ -1,0 +1,102 @@
+"""The licence that a package's metadata declares, as an SPDX expression.
+
+Order of trust: `License-Expression` (PEP 639), a `License` that is an SPDX identifier, the classifiers, then common
+spellings of `License`. Classifiers that name no version stay that vague: `LicenseRef-BSD` is some BSD licence.
+"""
+
+import email.parser
+import re
+
+_CLASSIFIERS = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "LicenseRef-BSD",
+    "Boost Software License 1.0 (BSL-1.0)": "BSL-1.0",
+    "CC0 1.0 Universal (CC0 1.0) Public Domain Dedication": "CC0-1.0",
+    "GNU Affero General Public License v3": "AGPL-3.0-only",
+    "GNU Affero General Public License v3 or later (AGPLv3+)": "AGPL-3.0-or-later",
+    "GNU General Public License (GPL)": "LicenseRef-GPL",
+    "GNU General Public License v2 (GPLv2)": "GPL-2.0-only",
+    "GNU General Public License v2 or later (GPLv2+)": "GPL-2.0-or-later",
+    "GNU General Public License v3 (GPLv3)": "GPL-3.0-only",
+    "GNU General Public License v3 or later (GPLv3+)": "GPL-3.0-or-later",
+    "GNU Lesser General Public License v2 (LGPLv2)": "LGPL-2.0-only",
+    "GNU Lesser General Public License v2 or later (LGPLv2+)": "LGPL-2.0-or-later",
+    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
+    "GNU Lesser General Public License v3 or later (LGPLv3+)": "LGPL-3.0-or-later",
+    "GNU Library or Lesser General Public License (LGPL)": "LicenseRef-LGPL",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "MIT No Attribution License (MIT-0)": "MIT-0",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Public Domain": "LicenseRef-PublicDomain",
+    "Python Software Foundation License": "PSF-2.0",
+    "The Unlicense (Unlicense)": "Unlicense",
+    "Universal Permissive License (UPL)": "UPL-1.0",
+    "zlib/libpng License": "Zlib",
+}
+
+_SPELLINGS = {
+    "apache": "Apache-2.0",
+    "apache 2": "Apache-2.0",
+    "apache 2.0": "Apache-2.0",
+    "apache license 2.0": "Apache-2.0",
+    "apache license, version 2.0": "Apache-2.0",
+    "bsd": "LicenseRef-BSD",
+    "bsd license": "LicenseRef-BSD",
+    "bsd 2-clause": "BSD-2-Clause",
+    "bsd 3-clause": "BSD-3-Clause",
+    "3-clause bsd": "BSD-3-Clause",
+    "new bsd": "BSD-3-Clause",
+    "gpl": "LicenseRef-GPL",
+    "gplv2": "GPL-2.0-only",
+    "gplv3": "GPL-3.0-only",
+    "lgpl": "LicenseRef-LGPL",
+    "mit license": "MIT",
+    "the mit license": "MIT",
+    "mpl 2.0": "MPL-2.0",
+    "psf": "PSF-2.0",
+    "public domain": "LicenseRef-PublicDomain",
+}
+
+_SPDX = {
+    identifier.lower(): identifier
+    for identifier in [
+        *_CLASSIFIERS.values(),
+        *_SPELLINGS.values(),
+        *("0BSD", "AGPL-3.0-only", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-SA-4.0", "EPL-2.0"),
+        *("GPL-2.0", "GPL-3.0", "HPND", "LGPL-2.1", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0", "MIT-CMU"),
+    ]
+    if not identifier.startswith("LicenseRef-")
+}
+
+
+def declared_license(metadata: str) -> str | None:
+    """Return the SPDX expression that a PKG-INFO or METADATA text declares, or None when it declares none."""
+    headers = email.parser.HeaderParser().parsestr(metadata)
+    if expression := (headers.get("License-Expression") or "").strip():
+        return expression
+    named = _first_line(headers.get("License") or "")
+    if named.lower() in _SPDX:
+        return _SPDX[named.lower()]
+    classified = [_from_classifier(value) for value in headers.get_all("Classifier", []) if value.startswith("License ::")]
+    found = list(dict.fromkeys(license for license in classified if license))
+    if found:
+        return " AND ".join(found)
+    if not named or named.lower() in ("unknown", "none"):
+        return None
+    return _SPELLINGS.get(named.lower()) or f"LicenseRef-{_slug(named)}"
+
+
+def _from_classifier(classifier: str) -> str | None:
+    name = classifier.rsplit("::", 1)[-1].strip()
+    if name == "OSI Approved":
+        return None
+    return _CLASSIFIERS.get(name, f"LicenseRef-{_slug(name)}")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].strip()
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:60] or "unnamed"

@@ -1,0 +1,176 @@
+"""Rows of Parquet files. Listing reads every column but the text; memory is bounded by the largest page allowed.
+
+A row group whose text column has a page above the limit is quarantined: its rows are listed as failed and never decoded.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from corpusmill.read.options import ReadOptions
+from corpusmill.read.parquet_pages import PageHeaderError, largest_page_bytes
+from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile
+
+SUFFIXES = (".parquet",)
+
+_STREAM_BYTES = 1 << 20
+_BATCH_BYTES = 16 << 20
+_BATCH_ROWS = 1024
+_LARGE_PAGE_BYTES = 32 << 20
+
+
+def list_parquet(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
+    """Yield a file's rows in order; raises ValueError when a column that the options name is missing."""
+    try:
+        parquet = _open(file)
+    except pa.ArrowInvalid:
+        yield FoundRecord(position="", failure="empty_file" if source.size == 0 else "garbled_parquet")
+        return
+    _check_columns(parquet.schema_arrow, source, options)
+    row = 0
+    for group in range(parquet.num_row_groups):
+        num_rows = parquet.metadata.row_group(group).num_rows
+        failure = _quarantine(file, parquet, group=group, options=options)
+        if failure:
+            yield from (_failed(row + index, failure, options) for index in range(num_rows))
+        else:
+            yield from _list_group(parquet, group=group, first_row=row, options=options)
+        row += num_rows
+
+
+class ParquetCursor:
+    """Texts of one Parquet file; rows in order cost one pass over the text column."""
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._parquet = _open(file)
+        sizes = [self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)]
+        self._starts = [sum(sizes[:group]) for group in range(len(sizes) + 1)]
+        self._texts: Iterator[Payload] = iter(())
+        self._column = ""
+        self._next = -1
+
+    def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
+        """Return the text of the listed `row` as UTF-8."""
+        number = int(row["locator"].rpartition("#row=")[2])
+        return self._text(number, dict(row["meta"])["text_column"], max_bytes)
+
+    def _text(self, row: int, column: str, max_bytes: int) -> Payload:
+        group = next(index for index, start in enumerate(self._starts[1:]) if row < start)
+        is_behind = not self._starts[group] <= self._next <= row or column != self._column
+        if is_behind:
+            self._texts = _group_texts(self._parquet, group=group, column=column, max_bytes=max_bytes)
+            self._next = self._starts[group]
+            self._column = column
+        while self._next < row:
+            next(self._texts)
+            self._next += 1
+        self._next += 1
+        return next(self._texts)
+
+
+def _open(file: pa.NativeFile, read_dictionary: list[str] | None = None) -> pq.ParquetFile:
+    file.seek(0)
+    return pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False, read_dictionary=read_dictionary)
+
+
+def _check_columns(schema: pa.Schema, source: SnapshotFile, options: ReadOptions) -> None:
+    missing = [name for name in [options.text_column, *options.row_columns] if name not in schema.names]
+    if missing:
+        raise ValueError(
+            f"{source.uri} has no column {', '.join(missing)}; its columns are {', '.join(schema.names)}. "
+            "Name the right ones in the source's options (text_column, url_column, ...)"
+        )
+    kind = schema.field(options.text_column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        raise ValueError(f"the column {options.text_column} of {source.uri} must hold text, it holds {kind}")
+
+
+def _quarantine(file: pa.NativeFile, parquet: pq.ParquetFile, *, group: int, options: ReadOptions) -> str | None:
+    chunk = _chunk(parquet, group, options.text_column)
+    if chunk.total_uncompressed_size <= options.max_page_bytes:
+        return None
+    try:
+        largest = largest_page_bytes(file, chunk)
+    except PageHeaderError:
+        return "garbled_parquet"
+    return "parquet_page_too_large" if largest > options.max_page_bytes else None
+
+
+def _chunk(parquet: pq.ParquetFile, group: int, column: str) -> pq.ColumnChunkMetaData:
+    metadata = parquet.metadata.row_group(group)
+    chunks = (metadata.column(index) for index in range(metadata.num_columns))
+    return next(chunk for chunk in chunks if chunk.path_in_schema == column)
+
+
+def _list_group(parquet: pq.ParquetFile, *, group: int, first_row: int, options: ReadOptions) -> Iterator[FoundRecord]:
+    num_rows = parquet.metadata.row_group(group).num_rows
+    if not options.row_columns:
+        yield from (_listed(first_row + index, {}, options) for index in range(num_rows))
+        return
+    row = first_row
+    try:
+        for batch in parquet.iter_batches(_BATCH_ROWS, row_groups=[group], columns=options.row_columns):
+            for values in batch.to_pylist():
+                yield _listed(row, values, options)
+                row += 1
+    except (OSError, pa.ArrowInvalid):
+        yield from (_failed(index, "garbled_parquet", options) for index in range(row, first_row + num_rows))
+
+
+def _listed(row: int, values: dict[str, object], options: ReadOptions) -> FoundRecord:
+    def value(column: str | None) -> str | None:
+        found = values.get(column) if column else None
+        return None if found is None else str(found)
+
+    meta = {name: found for name in options.meta_columns if (found := value(name)) is not None}
+    return FoundRecord(
+        position=f"row={row}",
+        url=value(options.url_column),
+        content_type=options.content_type or "text/plain",
+        declared_language=value(options.language_column),
+        declared_license=value(options.license_column),
+        meta={**meta, "text_column": options.text_column},
+    )
+
+
+def _failed(row: int, failure: str, options: ReadOptions) -> FoundRecord:
+    return FoundRecord(position=f"row={row}", meta={"text_column": options.text_column}, failure=failure)
+
+
+def _group_texts(parquet: pq.ParquetFile, *, group: int, column: str, max_bytes: int) -> Iterator[Payload]:
+    chunk = _chunk(parquet, group, column)
+    num_rows = parquet.metadata.row_group(group).num_rows
+    batch_rows = _batch_rows(chunk.total_uncompressed_size, num_rows)
+    given = 0
+    try:
+        for batch in parquet.iter_batches(batch_rows, row_groups=[group], columns=[column]):
+            for payload in _texts(batch.column(0), max_bytes):
+                given += 1
+                yield payload
+    except (OSError, pa.ArrowInvalid):
+        yield from (Payload(failure="garbled_parquet") for _ in range(num_rows - given))
+
+
+def _batch_rows(num_bytes: int, num_rows: int) -> int:
+    """Rows of one decoded batch: about 16 MiB of text by the mean, one at a time where pages may be large."""
+    if num_bytes > _LARGE_PAGE_BYTES and num_bytes / max(1, num_rows) > _BATCH_BYTES / 64:
+        return 1
+    return max(1, min(_BATCH_ROWS, _BATCH_BYTES * num_rows // max(1, num_bytes)))
+
+
+def _texts(column: pa.Array, max_bytes: int) -> Iterator[Payload]:
+    if isinstance(column, pa.DictionaryArray):
+        column = column.cast(column.type.value_type)
+    sizes = pc.binary_length(column)
+    for text, size in zip(column, sizes, strict=True):
+        if not size.is_valid:
+            yield Payload(failure="null_text")
+        elif size.as_py() > max_bytes:
+            yield Payload(failure="payload_too_large")
+        else:
+            yield Payload(data=bytes(text.as_buffer()))

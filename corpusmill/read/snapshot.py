@@ -1,0 +1,228 @@
+"""The records of a snapshot, and their payloads: the one way in for every format.
+
+A snapshot is a folder (or one file) at an absolute URI. Listing opens every file once and keeps no payload; fetching
+opens only the files of the records asked for. Memory is bounded in both, whatever a file holds.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from corpusmill.document import RECORDS
+from corpusmill.lake.store import Store
+from corpusmill.read.file_types import file_type
+from corpusmill.read.jsonl import SUFFIXES as JSONL_SUFFIXES
+from corpusmill.read.jsonl import JsonlCursor, list_jsonl
+from corpusmill.read.options import ReadOptions
+from corpusmill.read.package import SUFFIXES as PACKAGE_SUFFIXES
+from corpusmill.read.package import PackageCursor, list_package
+from corpusmill.read.parquet import SUFFIXES as PARQUET_SUFFIXES
+from corpusmill.read.parquet import ParquetCursor, list_parquet
+from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile, to_payload_tables, to_records
+from corpusmill.read.warc import SUFFIXES as WARC_SUFFIXES
+from corpusmill.read.warc import WarcCursor, list_warc
+
+FORMATS = {
+    "warc": WARC_SUFFIXES,
+    "wet": WARC_SUFFIXES,
+    "html": (".html", ".htm", ".xhtml"),
+    "text": (".txt", ".rst", ".md", ".tex"),
+    "parquet": PARQUET_SUFFIXES,
+    "jsonl": JSONL_SUFFIXES,
+    "package": PACKAGE_SUFFIXES,
+}
+"""Each format with the endings of its files, longest match by lower case."""
+
+DEFAULT_MAX_PAYLOAD_BYTES = ReadOptions().max_payload_bytes
+
+
+class Cursor(Protocol):
+    """Payloads of one open file."""
+
+    def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload: ...
+
+
+def list_records(
+    *, dataset: str, snapshot: str, format: str, uri: str, store: Store, options: dict[str, Any]
+) -> Iterator[pa.Table]:
+    """Yield RECORDS tables of at most 4,096 rows, files sorted by path, records in file order.
+
+    Raises ValueError for an unknown format or option, and when the snapshot has no file of the format.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"unknown format {format!r} of source {dataset}; the formats are {', '.join(FORMATS)}")
+    read_options = ReadOptions.from_mapping(options)
+    files = _snapshot_files(format=format, uri=uri, store=store, options=read_options)
+    found = _list_files(files, format=format, store=store, options=read_options)
+    yield from to_records(found, dataset=dataset, snapshot=snapshot, container=format)
+
+
+def fetch_payloads(
+    records: pa.Table, store: Store, *, max_payload_bytes: int = DEFAULT_MAX_PAYLOAD_BYTES
+) -> Iterator[pa.Table]:
+    """Yield PAYLOADS tables of at most 4,096 rows and about 64 MiB, one row a record, in the records' order.
+
+    A record that was listed as failed keeps its failure. A file that vanished or changed since is a failed row too.
+    """
+    yield from to_payload_tables(_payloads(records, store, max_payload_bytes))
+
+
+def fetch_documents(
+    records: pa.Table, store: Store, *, max_payload_bytes: int = DEFAULT_MAX_PAYLOAD_BYTES
+) -> Iterator[pa.Table]:
+    """Yield the records with their `payload`: what `corpusmill.curate.extract` takes, in the batches of `fetch_payloads`."""
+    start = 0
+    for payloads in fetch_payloads(records, store, max_payload_bytes=max_payload_bytes):
+        batch = records.slice(start, payloads.num_rows).combine_chunks()
+        start += payloads.num_rows
+        failure = batch.schema.get_field_index("failure")
+        batch = batch.set_column(failure, RECORDS.field("failure"), payloads["failure"])
+        yield batch.append_column(pa.field("payload", pa.large_binary()), payloads["payload"])
+
+
+def _snapshot_files(*, format: str, uri: str, store: Store, options: ReadOptions) -> Iterator[SnapshotFile]:
+    """Yield the snapshot's files of a format; names that begin with a dot or an underscore are bookkeeping."""
+    root = store.uri(uri)
+    others = 0
+    num_files = 0
+    for file in _listed(root, store):
+        # Patterns of a package name its members, not the archive.
+        is_wanted = format == "package" or options.takes(file.path)
+        if file.path.lower().endswith(FORMATS[format]) and is_wanted:
+            num_files += 1
+            yield file
+        else:
+            others += 1
+    if not num_files:
+        wanted = f"a {format} snapshot has files ending in {', '.join(FORMATS[format])}"
+        if others:
+            raise ValueError(f"none of the {others} files of {root} is one of this source: {wanted}, as its options take them")
+        raise ValueError(f"nothing lies at {root}: the snapshot is empty or has vanished; {wanted}")
+
+
+def _listed(root: str, store: Store) -> Iterator[SnapshotFile]:
+    if store.exists(root):
+        yield SnapshotFile(uri=root, path=root.rsplit("/", 1)[-1], size=store.size(root))
+        return
+    for found in store.list(f"{root}/"):
+        file_uri = store.uri(found.key)
+        path = file_uri.removeprefix(f"{root}/")
+        if not any(part.startswith((".", "_")) for part in path.split("/")[:-1]) and not path.rsplit("/", 1)[-1].startswith("."):
+            yield SnapshotFile(uri=file_uri, path=path, size=found.size)
+
+
+def _list_files(
+    files: Iterator[SnapshotFile], *, format: str, store: Store, options: ReadOptions
+) -> Iterator[tuple[SnapshotFile, FoundRecord]]:
+    for source in files:
+        for record in _list_file(source, format=format, store=store, options=options):
+            yield source, _with_declarations(record, options)
+
+
+def _list_file(source: SnapshotFile, *, format: str, store: Store, options: ReadOptions) -> Iterator[FoundRecord]:
+    if format in ("html", "text"):
+        yield _whole_file(source, options)
+        return
+    with closing(store.open_input(source.uri)) as file:
+        if format in ("warc", "wet"):
+            yield from list_warc(file)
+        else:
+            listing = _LISTINGS[format]
+            yield from listing(file, source, options)
+
+
+def _whole_file(source: SnapshotFile, options: ReadOptions) -> FoundRecord:
+    kind = file_type(source.path)
+    return FoundRecord(
+        position="",
+        length=source.size,
+        content_type=options.content_type or (kind[1] if kind else None),
+        meta={"path": source.path},
+        failure="payload_too_large" if source.size > options.max_payload_bytes else None,
+    )
+
+
+def _with_declarations(record: FoundRecord, options: ReadOptions) -> FoundRecord:
+    """Fill in what the options declare for the whole source where the record itself says nothing."""
+    if not options.declared_language and not options.declared_license and not options.content_type:
+        return record
+    return FoundRecord(
+        position=record.position,
+        offset=record.offset,
+        length=record.length,
+        url=record.url,
+        content_type=options.content_type or record.content_type,
+        declared_language=record.declared_language or options.declared_language,
+        declared_license=record.declared_license or options.declared_license,
+        meta=record.meta,
+        failure=record.failure,
+    )
+
+
+def _payloads(records: pa.Table, store: Store, max_bytes: int) -> Iterator[tuple[str, Payload]]:
+    open_uri: str | None = None
+    file: pa.NativeFile | None = None
+    cursor: Cursor | None = None
+    try:
+        for row in _rows(records):
+            if row["failure"] is not None:
+                yield row["doc_id"], Payload(failure=row["failure"])
+                continue
+            if row["file"] != open_uri:
+                if file is not None:
+                    file.close()
+                open_uri = row["file"]
+                file, cursor = _open_cursor(row, store)
+            yield row["doc_id"], _payload(cursor, row, max_bytes)
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _rows(records: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in records.to_batches(max_chunksize=1024):
+        yield from batch.to_pylist()
+
+
+def _open_cursor(row: dict[str, Any], store: Store) -> tuple[pa.NativeFile | None, Cursor | None]:
+    try:
+        file = store.open_input(row["file"])
+    except FileNotFoundError:
+        return None, None
+    return file, _CURSORS[dict(row["meta"])["container"]](file, row["file"])
+
+
+def _payload(cursor: Cursor | None, row: dict[str, Any], max_bytes: int) -> Payload:
+    if cursor is None:
+        return Payload(failure="file_not_found")
+    return cursor.payload(row, max_bytes=max_bytes)
+
+
+class _WholeFileCursor:
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+
+    def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
+        if self._file.size() > max_bytes:
+            return Payload(failure="payload_too_large")
+        self._file.seek(0)
+        return Payload(data=bytes(self._file.read()))
+
+
+_LISTINGS: dict[str, Callable[[pa.NativeFile, SnapshotFile, ReadOptions], Iterator[FoundRecord]]] = {
+    "parquet": list_parquet,
+    "jsonl": list_jsonl,
+    "package": list_package,
+}
+
+_CURSORS: dict[str, Callable[[pa.NativeFile, str], Cursor]] = {
+    "warc": lambda file, _: WarcCursor(file),
+    "wet": lambda file, _: WarcCursor(file),
+    "html": lambda file, _: _WholeFileCursor(file),
+    "text": lambda file, _: _WholeFileCursor(file),
+    "parquet": lambda file, _: ParquetCursor(file),
+    "jsonl": lambda file, _: JsonlCursor(file),
+    "package": PackageCursor,
+}
