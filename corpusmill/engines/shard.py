@@ -19,8 +19,7 @@ from corpusmill.counts import Counts
 from corpusmill.engines.named import named_function
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.files import ShardWriter, WrittenFile
-from corpusmill.lake.settings import StoreSettings
-from corpusmill.lake.store import Store
+from corpusmill.lake.store import Store, StoreSettings
 
 MAX_SAMPLES = 10
 """Sample rows that one shard may report; further ones are not kept."""

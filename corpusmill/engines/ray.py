@@ -1,0 +1,81 @@
+"""Ray as an engine: `ray.data` and `map_batches` over a dataset with one row and one task per call.
+
+By default a Ray of this process, which ends with it; an address joins a running cluster.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.engines.engine import EngineFailedError
+from corpusmill.engines.engine_folder import SOURCE_ROOT
+from corpusmill.engines.named import named_function, split_name
+
+OBJECT_STORE_BYTES = 256 << 20
+"""Shared memory of a local Ray. Calls and outcomes are small; the rows of the lake never lie there."""
+
+
+class RayEngine:
+    """A connection to a Ray cluster. Open, use, close."""
+
+    name = "ray"
+
+    def __init__(self, address: str = "local", *, num_cpus: int | None = None) -> None:
+        """Start a local Ray with `num_cpus` (all by default), or join the cluster at another address."""
+        import ray
+
+        self._owns = not ray.is_initialized()
+        if self._owns:
+            local: dict[str, Any] = (
+                {"num_cpus": num_cpus, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
+            )
+            ray.init(
+                address=address,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"PYTHONPATH": _worker_path()}},
+                **local,
+            )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
+        """Yield results as their tasks finish, in any order."""
+        import ray
+
+        named_function(function)
+        if not rows:
+            return
+        table = pa.table({"row": pa.array(rows, pa.binary())})
+        dataset = ray.data.from_arrow([table.slice(index, 1) for index in range(len(rows))]).map_batches(
+            _batch_mapper(function), batch_format="pyarrow", batch_size=1, num_cpus=1
+        )
+        try:
+            for result in dataset.iter_rows():
+                yield result["row"]
+        except ray.exceptions.RayError as error:
+            raise EngineFailedError(f"Ray failed at {function}: {str(error)[-1500:]}") from error
+
+    def close(self) -> None:
+        import ray
+
+        if self._owns and ray.is_initialized():
+            ray.shutdown()
+
+
+def _worker_path() -> str:
+    return os.pathsep.join(dict.fromkeys([str(SOURCE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+
+
+def _batch_mapper(function: str) -> Any:
+    module, name = split_name(function)
+
+    def map_batch(batch: pa.Table) -> pa.Table:
+        import importlib
+
+        apply = getattr(importlib.import_module(module), name)
+        return pa.table({"row": pa.array([apply(row.as_py()) for row in batch.column("row")], pa.binary())})
+
+    return map_batch

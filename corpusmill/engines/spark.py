@@ -1,0 +1,91 @@
+"""Spark as an engine: a client of a Spark Connect server, `mapInArrow` over a frame with one row and one task per call.
+
+The rows of the lake never pass through Spark's own columns: a task reads and writes files by itself (see
+`corpusmill.engines.shard`), so what travels are calls and outcomes. For joins and sorts over many shards, `session` is
+an ordinary Spark session.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from corpusmill.engines.engine import EngineFailedError
+from corpusmill.engines.named import named_function, split_name
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+MAX_TASKS_PER_JOB = 2_000
+"""Rows of one Spark job; more rows run as one job after the other, so that the driver's memory stays bounded."""
+RETRIES = {"max_retries": 6, "max_backoff": 4_000}
+"""The client gives a server that is gone up after about 15 s; its own default is 10 minutes."""
+
+
+class SparkEngine:
+    """A session of its own on the server at an endpoint of the `spark` engine. Open, use, close."""
+
+    name = "spark"
+
+    def __init__(self, endpoint: Mapping[str, Any]) -> None:
+        from pyspark.sql import SparkSession
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
+        self.session: SparkSession = SparkSession.builder.remote(endpoint["url"]).create()
+        self.session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
+        self._closed = False
+
+    def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
+        """Yield results in the order of the rows; a job's later rows run while an earlier one is still waited for."""
+        named_function(function)
+        for start in range(0, len(rows), MAX_TASKS_PER_JOB):
+            yield from self._run_job(function, rows[start : start + MAX_TASKS_PER_JOB])
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self.session.stop()
+
+    def _run_job(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
+        import grpc
+        from pyspark.errors import PySparkException
+
+        tag = f"corpusmill-{uuid.uuid4().hex}"
+        # A local table is cut into this many tasks; one row each lets a free core take the next row.
+        self.session.conf.set("spark.sql.leafNodeDefaultParallelism", str(len(rows)))
+        self.session.addTag(tag)
+        finished = False
+        try:
+            frame = self.session.createDataFrame(pa.table({"row": pa.array(rows, pa.binary())}))
+            for result in frame.mapInArrow(_batches_mapper(function), "row binary").toLocalIterator():
+                yield bytes(result["row"])
+            finished = True
+        except (PySparkException, grpc.RpcError) as error:
+            finished = True
+            raise EngineFailedError(f"Spark failed at {function}: {_reason(error)}") from error
+        finally:
+            self.session.removeTag(tag)
+            if not finished:
+                self.session.interruptTag(tag)
+
+
+def _batches_mapper(function: str) -> Any:
+    """Return a function over Arrow batches that pickles by value, so that workers need no class of ours to unpickle it."""
+    module, name = split_name(function)
+
+    def map_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import importlib
+
+        apply = getattr(importlib.import_module(module), name)
+        for batch in batches:
+            for row in batch.column(0):
+                yield pa.record_batch({"row": pa.array([apply(row.as_py())], pa.binary())})
+
+    return map_batches
+
+
+def _reason(error: Exception) -> str:
+    """Return Spark's message without the frames of the JVM."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(line for line in lines if line and not line.startswith("at "))[:1500]
