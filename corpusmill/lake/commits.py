@@ -21,6 +21,7 @@ from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
     AssertTableUUID,
+    RemoveSnapshotsUpdate,
     SetPropertiesUpdate,
     SetSnapshotRefUpdate,
     TableRequirement,
@@ -32,7 +33,7 @@ from corpusmill.lake.errors import CommitTimeoutError, StaleAttemptError
 from corpusmill.lake.partitions import FENCE_PREFIX, Attempt, published_fence
 from corpusmill.lake.snapshots import PreparedSnapshot
 
-_TIMEOUT_SECONDS = 600.0
+_TIMEOUT_SECONDS = 300.0
 _FIRST_WAIT_SECONDS = 0.02
 _LONGEST_WAIT_SECONDS = 2.0
 
@@ -50,6 +51,18 @@ class AssertProperty(ValidatableTableRequirement):
         found = base_metadata.properties.get(self.key) if base_metadata else None
         if found != self.value:
             raise CommitFailedException(f"property {self.key} is {found!r}, wanted {self.value!r}")
+
+
+class AssertUnnamed(ValidatableTableRequirement):
+    """No tag or branch may name one of these versions."""
+
+    type: Literal["assert-corpusmill-unnamed"] = Field(default="assert-corpusmill-unnamed")
+    snapshot_ids: list[int]
+
+    def validate(self, base_metadata: TableMetadata | None) -> None:
+        refs = base_metadata.refs if base_metadata else {}
+        if named := [name for name, ref in refs.items() if ref.snapshot_id in self.snapshot_ids]:
+            raise CommitFailedException(f"versions to expire are named by {', '.join(named)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +124,14 @@ def publish_attempt(catalog: Catalog, table: Table, attempt: Attempt) -> None:
     key, value = attempt.fence_property()
     update = SetPropertiesUpdate(updates={key: value})
     requirements = _assert_properties(catalog, [(key, table.properties.get(key))])
+    commit_updates(catalog, table, (update,), requirements=requirements)
+
+
+def remove_snapshots(catalog: Catalog, table: Table, snapshot_ids: Sequence[int]) -> None:
+    """Drop versions from the table's history; refused when a tag has come to name one of them."""
+    ids = list(snapshot_ids)
+    requirements = (AssertUnnamed(snapshot_ids=ids),) if isinstance(catalog, MetastoreCatalog) else ()
+    update = RemoveSnapshotsUpdate(**{"snapshot-ids": ids})
     commit_updates(catalog, table, (update,), requirements=requirements)
 
 

@@ -4,7 +4,7 @@ Only path, sizes and partition of an entry are decoded. Manifests that cannot ho
 their bounds. Cost: about 100,000 files in a second or two; nothing lists a bucket.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyiceberg.avro.decoder import new_decoder
@@ -45,9 +45,16 @@ def plan_files(io: FileIO, snapshot: Snapshot, partitions: Collection[str] | Non
     """Return the data files of a snapshot, of some partitions or of all, sorted by path."""
     wanted = None if partitions is None else frozenset(partitions)
     manifests = [item for item in snapshot.manifests(io) if is_live(item) and (wanted is None or may_hold(item, wanted))]
+    return sorted(read_manifests(io, manifests, wanted))
+
+
+def read_manifests(
+    io: FileIO, manifests: Sequence[ManifestFile], wanted: Collection[str] | None
+) -> Iterator[DataFileRef]:
+    """Yield the files that the manifests list, of some partitions or of all."""
     with ThreadPoolExecutor(_MAX_READERS) as readers:
-        found = [ref for refs in readers.map(lambda item: list(_read(io, item, wanted)), manifests) for ref in refs]
-    return sorted(found)
+        for found in readers.map(lambda item: list(_read(io, item, wanted)), manifests):
+            yield from found
 
 
 def is_live(manifest: ManifestFile) -> bool:
@@ -63,7 +70,7 @@ def may_hold(manifest: ManifestFile, partitions: Collection[str]) -> bool:
     return any(lower <= partition.encode() <= upper for partition in partitions)
 
 
-def _read(io: FileIO, manifest: ManifestFile, wanted: frozenset[str] | None) -> Iterator[DataFileRef]:
+def _read(io: FileIO, manifest: ManifestFile, wanted: Collection[str] | None) -> Iterator[DataFileRef]:
     with _NarrowAvroFile(io.new_input(manifest.manifest_path)) as entries:
         for entry in entries:
             status, data_file = entry[0], entry[1]

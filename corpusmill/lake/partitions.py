@@ -94,6 +94,11 @@ def published_fence(properties: Mapping[str, str], partition: str) -> dict[str, 
     return json.loads(spelled) if spelled else None
 
 
+def attempted_partitions(properties: Mapping[str, str]) -> list[str]:
+    """Return the partitions that an attempt has ever begun on, sorted."""
+    return sorted(key.removeprefix(FENCE_PREFIX) for key in properties if key.startswith(FENCE_PREFIX))
+
+
 def partition_states(table: str, properties: Mapping[str, str]) -> dict[str, PartitionState]:
     """Return the committed partitions by name, sorted."""
     names = sorted(key.removeprefix(STATE_PREFIX) for key in properties if key.startswith(STATE_PREFIX))

@@ -5,7 +5,7 @@ bulk. Both retry slow-downs with backoff and jitter.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from types import TracebackType
@@ -99,9 +99,13 @@ class S3Backend:
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=bucket, Prefix=key_prefix, PaginationConfig={"PageSize": _PAGE}
         )
-        for page in pages:
-            for entry in page.get("Contents", ()):
-                yield f"s3://{bucket}/{entry['Key']}", entry["Size"], entry["LastModified"]
+        found = (
+            (f"s3://{bucket}/{entry['Key']}", entry["Size"], entry["LastModified"])
+            for page in pages
+            for entry in page.get("Contents", ())
+        )
+        # AWS lists by key; other services may list folder by folder, which puts a/b before a-b.
+        return found if self._settings.endpoint is None else iter(sorted(found))
 
     def open_output(self, location: str) -> "_PendingUpload":
         return _PendingUpload(self.filesystem.open_output_stream(self.path(location)), lambda: self.delete([location]))
@@ -113,6 +117,8 @@ class S3Backend:
         bucket, key = _split(f"{root}/.tmp/probe-{uuid.uuid4().hex}")
         client = _open_client(self._settings, max_attempts=2)
         try:
+            # Some services make a bucket on the first write; a mistyped one must be noticed.
+            client.head_bucket(Bucket=bucket)
             client.put_object(Bucket=bucket, Key=key, Body=b"probe", IfNoneMatch="*")
             won_twice = _put_again(client, bucket, key)
             client.delete_object(Bucket=bucket, Key=key)
@@ -128,7 +134,7 @@ class S3Backend:
                 "use a service that honours them"
             )
 
-    def _delete_page(self, bucket: str, keys: list[str]) -> None:
+    def _delete_page(self, bucket: str, keys: Sequence[str]) -> None:
         answer = self._client.delete_objects(
             Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
         )

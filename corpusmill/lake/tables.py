@@ -8,9 +8,11 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.dataset
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -19,8 +21,10 @@ from pyiceberg.table.snapshots import Snapshot
 from corpusmill.lake.catalog import ensure_table, list_tables, load_table, open_catalog
 from corpusmill.lake.commits import Change, check_fence, commit_change, fence_key, publish_attempt, retry_until_landed
 from corpusmill.lake.content_hash import combine, from_hex, to_hex
+from corpusmill.lake.datasets import files_to_dataset
 from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
 from corpusmill.lake.files import WrittenFile
+from corpusmill.lake.maintain import maintain
 from corpusmill.lake.manifests import plan_files
 from corpusmill.lake.names import check_partition, check_table, table_identifier
 from corpusmill.lake.partitions import (
@@ -35,6 +39,7 @@ from corpusmill.lake.partitions import (
 from corpusmill.lake.scan import scan_files, select_columns
 from corpusmill.lake.schemas import decode_schema, encode_schema, merge_schemas, table_schema
 from corpusmill.lake.snapshots import prepare_snapshot
+from corpusmill.lake.sql import run_query
 from corpusmill.lake.store import LakeSettings, Store
 
 
@@ -202,6 +207,37 @@ class Lake:
             allow_failed_gate=allow_failed_gate,
         )
         return pa.Table.from_batches(batches, schema=select_columns(self.schema(table), columns))
+
+    def arrow_dataset(
+        self,
+        table: str,
+        *,
+        partitions: Sequence[str] | None = None,
+        snapshot_id: int | None = None,
+        allow_failed_gate: bool = False,
+    ) -> pa.dataset.Dataset:
+        """Return the rows as a lazy Arrow dataset for DuckDB, polars (`scan_pyarrow_dataset`) and pandas."""
+        files = self.files(table, partitions, snapshot_id=snapshot_id, allow_failed_gate=allow_failed_gate)
+        return files_to_dataset(self.store, files, self.schema(table))
+
+    def sql(self, query: str, *, allow_failed_gate: bool = False) -> pa.RecordBatchReader:
+        """Stream a query's result; tables are written `curated.web.documents` or `"curated/web/documents"`."""
+        return run_query(
+            query, self.tables(), lambda table: self.arrow_dataset(table, allow_failed_gate=allow_failed_gate)
+        )
+
+    # Upkeep
+
+    def maintain(self, *, keep_snapshots_days: float, orphan_age_days: float, now: datetime) -> dict[str, int]:
+        """Expire versions and delete files that nothing needs; returns what was removed (see `lake.maintain`)."""
+        report = maintain(
+            self.catalog,
+            self.store,
+            keep_snapshots_days=keep_snapshots_days,
+            orphan_age_days=orphan_age_days,
+            now=now,
+        )
+        return report.to_json()
 
     # One try each
 

