@@ -3,7 +3,9 @@
 By default a Ray of this process, which ends with it; an address joins a running cluster.
 """
 
+import logging
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ from corpusmill.engines.named import named_function, split_name
 
 OBJECT_STORE_BYTES = 256 << 20
 """Shared memory of a local Ray. Calls and outcomes are small; the rows of the lake never lie there."""
+MAX_TASK_RETRIES = 2
+"""Retries of one task whose worker died; Ray Data's own default has no end."""
 
 
 class RayEngine:
@@ -39,7 +43,10 @@ class RayEngine:
                 runtime_env={"env_vars": {"PYTHONPATH": _worker_path()}},
                 **local,
             )
-        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.print_on_execution_start = False
 
     def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
         """Yield results as their tasks finish, in any order."""
@@ -50,13 +57,13 @@ class RayEngine:
             return
         table = pa.table({"row": pa.array(rows, pa.binary())})
         dataset = ray.data.from_arrow([table.slice(index, 1) for index in range(len(rows))]).map_batches(
-            _batch_mapper(function), batch_format="pyarrow", batch_size=1, num_cpus=1
+            _batch_mapper(function), batch_format="pyarrow", batch_size=1, num_cpus=1, max_retries=MAX_TASK_RETRIES
         )
         try:
             for result in dataset.iter_rows():
                 yield result["row"]
         except ray.exceptions.RayError as error:
-            raise EngineFailedError(f"Ray failed at {function}: {str(error)[-1500:]}") from error
+            raise EngineFailedError(f"Ray failed at {function}: {_reason(error)}") from error
 
     def close(self) -> None:
         import ray
@@ -67,6 +74,13 @@ class RayEngine:
 
 def _worker_path() -> str:
     return os.pathsep.join(dict.fromkeys([str(SOURCE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+
+
+def _reason(error: Exception) -> str:
+    """Return the first exception of the chain, or Ray's own message, without escape codes and frames."""
+    text = re.sub(r"\x1b\[\d*m", "", str(error)).partition("The above exception was the direct cause")[0]
+    lines = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    return " ".join(lines)[:1500]
 
 
 def _batch_mapper(function: str) -> Any:

@@ -7,6 +7,7 @@ in one atomic step: whoever finds it, finds all of the shard's rows.
 
 import base64
 import json
+import secrets
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -137,9 +138,9 @@ def make_shard(call: ShardCall) -> ShardOutcome:
     store = Store(call.store)
     context = ShardContext(store)
     function: ShardFunction = named_function(call.function)
-    with ShardWriter(
-        store, directory=call.directory, name=call.name, schema=call.schema, partition=call.partition
-    ) as writer:
+    # An engine may try a shard again while a first try still writes somewhere: each try has files of its own.
+    name = f"{call.name}-{secrets.token_hex(4)}"
+    with ShardWriter(store, directory=call.directory, name=name, schema=call.schema, partition=call.partition) as writer:
         for table in function(call.inputs, call.parameters, context):
             writer.write(table)
     context.counts.check()

@@ -1,7 +1,7 @@
 """Many shards on an engine, resumable: what an earlier attempt finished is used, the rest is made.
 
 A shard's fingerprint names its function, that function's code, its parameters, inputs and schema. The checkpoint of a
-finished shard lies at staging/<table>/<partition>/<fingerprint>.json. It stands when its own checksum holds and all its
+finished shard lies in the partition's staging folder. It stands when its own checksum holds and all its
 files exist in the size they were written in; otherwise the shard is made again. A killed run loses the shards in flight.
 
 Costs: two listings (1,000 keys a page), one small read per reused shard, one small write per new one.
@@ -17,17 +17,12 @@ import pyarrow as pa
 from corpusmill.counts import Counts
 from corpusmill.engines.engine import Engine, EngineFailedError
 from corpusmill.engines.named import split_name
-from corpusmill.engines.shard import (
-    MAX_SAMPLES,
-    ShardCall,
-    ShardFailure,
-    ShardOutcome,
-    read_checkpoint,
-)
+from corpusmill.engines.shard import MAX_SAMPLES, ShardCall, ShardFailure, ShardOutcome, read_checkpoint
 from corpusmill.fingerprint import code_version, fingerprint
 from corpusmill.lake.files import WrittenFile
 from corpusmill.lake.store import Store
-from corpusmill.lake.tables import Attempt, Lake
+from corpusmill.lake.partitions import Attempt
+from corpusmill.lake.tables import Lake
 
 MAX_FAILURES = 10
 """Failed shards after which the rest is given up: the fault is in the function, not in a shard."""
@@ -147,7 +142,6 @@ def total(outcomes: Iterable[ShardOutcome]) -> ShardTotals:
 
 def _calls(plan: ShardPlan, *, store: Store, attempt: Attempt) -> list[ShardCall]:
     names = plan.fingerprints()
-    place = f"{attempt.table}/{attempt.directory_name}"
     return [
         ShardCall(
             label=f"shard {index + 1} of {len(names)} ({_describe(inputs)})",
@@ -157,10 +151,10 @@ def _calls(plan: ShardPlan, *, store: Store, attempt: Attempt) -> list[ShardCall
             parameters=plan.parameters,
             schema=plan.schema,
             store=store.settings,
-            directory=f"data/{place}",
+            directory=attempt.directory,
             name=f"{index:06d}-{attempt.attempt}-{name}",
             partition=attempt.partition,
-            checkpoint=f"staging/{place}/{name}.json",
+            checkpoint=f"{attempt.staging}/{name}.json",
         )
         for index, (name, inputs) in enumerate(zip(names, plan.inputs, strict=True))
     ]

@@ -1,0 +1,201 @@
+"""Running untrusted Python, such as code that a model wrote: limited in time, memory, processes, files and output.
+
+A program sees the standard library and an empty folder; no network, no other process, no file of this machine. When it
+ends or its time is up, everything that it started is killed. That needs Linux namespaces, which root and normal users
+have on most machines; where they are forbidden (many containers), running is refused unless the caller accepts weaker
+walls. A batch starts one jail; then a program costs about 10 ms. What a program reports about its own doctests is
+its own word: good against mistakes, not against a program that wants to cheat.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+JAIL = "corpusmill.engines.sandbox_jail"
+SPARE_SECONDS = 30.0
+"""What a jail gets beyond the time of its programs before it is taken for stuck."""
+_SOURCE_ROOT = Path(__file__).parents[2]
+
+
+class SandboxError(RuntimeError):
+    """The sandbox itself failed or was refused by the machine; nothing is known about the program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one program may use."""
+
+    cpu_seconds: int = 5
+    wall_seconds: float = 10.0
+    memory_bytes: int = 512 << 20
+    """Address space of each of its processes."""
+    file_bytes: int = 16 << 20
+    """All that it writes into its folder."""
+    num_processes: int = 16
+    num_files: int = 64
+    output_bytes: int = 64 << 10
+    """Kept of standard output and of standard error each."""
+    require_namespaces: bool = True
+    """False accepts, on every machine, a program that can reach the network and read what its user can read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxResult:
+    """How a program ended."""
+
+    exit_code: int
+    """Negative: the signal that ended it."""
+    stdout: str
+    stderr: str
+    timed_out: bool
+    """It was ended because its processor or wall-clock time was up."""
+    is_output_cut: bool
+    report: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0 and not self.timed_out
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleOutcome:
+    """What one example of a doctest gave."""
+
+    source: str
+    status: Literal["passed", "failed", "raised"]
+    got: str
+    """Output, or the exception's last line; memory addresses are replaced by 0x0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctestRun:
+    """The doctests of one text, run in the namespace of another (or the same) text."""
+
+    outcomes: Mapping[tuple[str, int], ExampleOutcome]
+    """(Qualified name of the documented object, number of the example in it) -> outcome. Comparable between runs."""
+    failure: Literal["module_raised", "timed_out", "ended_early"] | None
+    """Why outcomes are missing, or None when every example was run."""
+    stderr: str = ""
+
+    @property
+    def passed(self) -> frozenset[tuple[str, int]]:
+        return frozenset(key for key, outcome in self.outcomes.items() if outcome.status == "passed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctestJob:
+    """Run the doctests that stand in `doctests_of`, or in `source` itself, against the code of `source`."""
+
+    source: str
+    doctests_of: str | None = None
+
+
+def run_python(source: str, *, limits: Limits | None = None) -> SandboxResult:
+    """Run one program; raises SandboxError where the machine does not permit the walls."""
+    return run_programs([source], limits=limits)[0]
+
+
+def run_programs(sources: Sequence[str], *, limits: Limits | None = None) -> list[SandboxResult]:
+    """Run programs one after another, each in a cell of its own; results are in the order of the sources."""
+    return _run([{"source": source, "doctests_of": None} for source in sources], limits or Limits())
+
+
+def run_doctests(source: str, *, doctests_of: str | None = None, limits: Limits | None = None) -> DoctestRun:
+    """Run the doctests of `doctests_of`, by default of `source`, against the code of `source`.
+
+    Run a text's doctests against itself and then against its rewrite to see whether the rewrite behaves as before.
+    """
+    return run_doctest_jobs([DoctestJob(source=source, doctests_of=doctests_of)], limits=limits)[0]
+
+
+def run_doctest_jobs(jobs: Sequence[DoctestJob], *, limits: Limits | None = None) -> list[DoctestRun]:
+    """Run several jobs one after another; results are in the order of the jobs."""
+    asked = [{"source": job.source, "doctests_of": job.doctests_of or job.source} for job in jobs]
+    return [_doctest_run(result) for result in _run(asked, limits or Limits())]
+
+
+def _run(jobs: list[dict[str, Any]], limits: Limits) -> list[SandboxResult]:
+    if not jobs:
+        return []
+    with _folders(len(jobs), wanted=not limits.require_namespaces) as (mount_point, folders):
+        asked = [{**job, "folder": folder} for job, folder in zip(jobs, folders, strict=True)]
+        order = {
+            "jobs": asked,
+            "limits": asdict(limits),
+            "mount_point": str(mount_point),
+            "source_root": str(_SOURCE_ROOT),
+        }
+        told = _ask_jail(order, seconds=len(jobs) * (limits.wall_seconds + 1) + SPARE_SECONDS)
+    refusal = next((answer["refused"] for answer in told if "refused" in answer), None)
+    if refusal:
+        raise SandboxError(
+            f"untrusted code needs a sandbox, but {refusal}. Permit unprivileged user namespaces, or accept weaker "
+            "walls with require_namespaces=False."
+        )
+    return [SandboxResult(**answer) for answer in told]
+
+
+@contextmanager
+def _folders(count: int, *, wanted: bool) -> Iterator[tuple[Path, list[str]]]:
+    """Give a mount point, and for every program a folder where one is wanted."""
+    with tempfile.TemporaryDirectory(prefix="cm-sandbox-", ignore_cleanup_errors=True) as base:
+        Path(base).chmod(0o711)
+        folders = [Path(base, str(number)) for number in range(count)] if wanted else []
+        for folder in folders:
+            folder.mkdir()
+            folder.chmod(0o777)
+        yield Path(base), [str(folder) for folder in folders] or [""] * count
+
+
+def _ask_jail(order: dict[str, Any], *, seconds: float) -> list[dict[str, Any]]:
+    jail = subprocess.Popen(
+        [sys.executable, "-S", "-s", "-P", "-B", "-W", "ignore", "-m", JAIL],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": str(_SOURCE_ROOT), "PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
+        cwd="/",
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = jail.communicate(json.dumps(order).encode(), timeout=seconds)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"the jail did not end within {seconds:.0f} s and was killed") from error
+    finally:
+        if jail.poll() is None:
+            os.killpg(jail.pid, signal.SIGKILL)
+        jail.communicate()
+    answers = [json.loads(line) for line in stdout.splitlines()]
+    if len(answers) != len(order["jobs"]) and "refused" not in (answers or [{}])[-1]:
+        raise SandboxError(f"the jail ended with exit code {jail.returncode} before its work: {stderr[-2000:]!r}")
+    if any("lost" in answer for answer in answers):
+        raise SandboxError(f"a cell of the jail ended without a word: {stderr[-2000:]!r}")
+    return answers
+
+
+def _doctest_run(result: SandboxResult) -> DoctestRun:
+    lines = [json.loads(line) for line in result.report.splitlines() if line.endswith("}")]
+    outcomes = {
+        (line["name"], line["number"]): ExampleOutcome(source=line["source"], status=line["status"], got=line["got"])
+        for line in lines
+        if "name" in line
+    }
+    return DoctestRun(outcomes=outcomes, failure=_failure(result, has_module=bool(lines)), stderr=result.stderr)
+
+
+def _failure(
+    result: SandboxResult, *, has_module: bool
+) -> Literal["module_raised", "timed_out", "ended_early"] | None:
+    if result.timed_out:
+        return "timed_out"
+    if not has_module:
+        return "module_raised"
+    return None if result.exit_code == 0 else "ended_early"

@@ -1,0 +1,110 @@
+"""Inside the sandbox: run one untrusted program, or the doctests of one text in the namespace of another.
+
+Only the standard library is used. The process belongs to the program: when it is done, the process ends with its code.
+"""
+
+import ast
+import doctest
+import json
+import os
+import re
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Iterator
+from typing import Any, Self
+
+DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+REPORT = 3
+"""File descriptor that takes the outcomes of doctests, one line of JSON each."""
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def run_job(job: dict[str, Any]) -> None:
+    """Run the job and end this process; exit codes are those of a Python interpreter."""
+    with _ProgramEnd():
+        namespace = _run(job["source"])
+        if job["doctests_of"] is not None:
+            _report({"module": "ran"})
+            for test in _doctests(job["doctests_of"], namespace):
+                _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
+
+
+class _ProgramEnd:
+    """Ends the process when the block ends, as the interpreter would: code, traceback, threads, buffers."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: types.TracebackType | None) -> None:
+        code: Any = 0
+        if isinstance(error, SystemExit):
+            code = error.code or 0
+            if not isinstance(code, int):
+                print(code, file=sys.stderr)
+                code = 1
+        elif error is not None:
+            traceback.print_exception(kind, error, trace.tb_next if trace else None)
+            code = 1
+        threading._shutdown()  # type: ignore[attr-defined]
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code & 0xFF)
+
+
+def _run(source: str) -> dict[str, Any]:
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    exec(compile(source, "<program>", "exec", dont_inherit=True), module.__dict__)
+    return module.__dict__
+
+
+def _doctests(text: str, namespace: dict[str, Any]) -> Iterator[doctest.DocTest]:
+    parser = doctest.DocTestParser()
+    for name, docstring in _docstrings(ast.parse(text), ""):
+        yield parser.get_doctest(docstring, dict(namespace), name, None, 0)
+
+
+def _docstrings(node: _Documented, name: str) -> Iterator[tuple[str, str]]:
+    docstring = ast.get_docstring(node, clean=True)
+    if docstring:
+        yield name, docstring
+    for child in node.body:
+        if isinstance(child, ast.ClassDef) or (isinstance(child, _Documented) and not isinstance(node, ast.FunctionDef)):
+            yield from _docstrings(child, f"{name}.{child.name}".strip("."))
+
+
+class _Reporter(doctest.DocTestRunner):
+    """Tells what every example gave, the moment it is known."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(verbose=False, **arguments)
+        self._counts: dict[str, int] = {}
+
+    def report_start(self, out: Any, test: doctest.DocTest, example: doctest.Example) -> None:
+        """Nothing is printed."""
+
+    def report_success(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self._tell(test, example, "passed", got)
+
+    def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        self._tell(test, example, "failed", got)
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        self._tell(test, example, "raised", "".join(traceback.format_exception_only(exc_info[1])))
+
+    def _tell(self, test: doctest.DocTest, example: doctest.Example, status: str, got: str) -> None:
+        number = self._counts.get(test.name, 0)
+        self._counts[test.name] = number + 1
+        got = _ADDRESS.sub("0x0", got)[:2000]
+        _report({"name": test.name, "number": number, "source": example.source, "status": status, "got": got})
+
+
+def _report(value: dict[str, Any]) -> None:
+    line = memoryview(json.dumps(value).encode() + b"\n")
+    while line:
+        line = line[os.write(REPORT, line) :]
