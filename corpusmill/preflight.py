@@ -97,6 +97,14 @@ def report(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
+def check_machine(folder: Path) -> None:
+    """Raise ValueError that says what this machine lacks to run on data in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    problems = report(look(str(folder), is_installed=True))
+    if problems:
+        raise ValueError(problems)
+
+
 def java_answer() -> str | None:
     """What the java that Spark will start says of its version; None where none starts."""
     home = os.environ.get("JAVA_HOME")

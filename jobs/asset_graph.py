@@ -49,7 +49,9 @@ class PartitionRange:
         if not first or (dots and not last):
             raise ValueError(f"wanted a partition or a range first..last, got {text!r}")
         if dots and last < first:
-            raise ValueError(f"the range {text!r} is empty: names are in order from first to last; write {last}..{first}")
+            raise ValueError(
+                f"the range {text!r} is empty: names are in order from first to last; write {last}..{first}"
+            )
         return cls(first=first, last=last or first)
 
     def holds(self, partition: str) -> bool:
@@ -83,7 +85,9 @@ def _node(value: Mapping[str, Any]) -> AssetNode | None:
 
 def _set_name(definition: Mapping[str, Any]) -> str:
     dimensions = definition["dimensionTypes"]
-    names = [one["dynamicPartitionsDefinitionName"] or one["description"] or definition["description"] for one in dimensions]
+    names = [
+        one["dynamicPartitionsDefinitionName"] or one["description"] or definition["description"] for one in dimensions
+    ]
     return " x ".join(f"{one['name']}={name}" for one, name in zip(dimensions, names, strict=True))
 
 
@@ -93,7 +97,9 @@ def select_assets(graph: AssetGraph, patterns: Iterable[str]) -> list[str]:
     for pattern in patterns:
         found = [key for key in graph if key == pattern or key.startswith(f"{pattern}/") or fnmatchcase(key, pattern)]
         if not found:
-            raise ValueError(f"no asset is named {pattern!r}; {near(pattern, graph)}. `*` stands for any part of a name")
+            raise ValueError(
+                f"no asset is named {pattern!r}; {near(pattern, graph)}. `*` stands for any part of a name"
+            )
         chosen |= dict.fromkeys(found)
     return list(chosen)
 
@@ -140,7 +146,9 @@ def levels(graph: AssetGraph, keys: Iterable[str]) -> list[list[list[str]]]:
     level: dict[str, int] = {}
     for key in topological(graph):
         after = [
-            level[up] + (graph[up].partition_set != graph[key].partition_set) for up in graph[key].upstream if up in level
+            level[up] + (graph[up].partition_set != graph[key].partition_set)
+            for up in graph[key].upstream
+            if up in level
         ]
         if key in wanted or after:
             level[key] = max(after, default=0)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels, topological
+from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels
 from jobs.graphql import Instance
 
 POLL_SECONDS = 1.0
@@ -53,8 +53,8 @@ query Errors($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { event
 
 Work = Mapping[str, tuple[str, ...]]
 """Partitions by asset; UNPARTITIONED stands for the one of an asset without partitions."""
-Show = Callable[[str, int, int], None]
-"""Called with what is going on, how many partitions are made, and how many failed, of one level."""
+Show = Callable[[int, int, int], None]
+"""Called with the number of a level and how many of its partitions are made, and are lost (failed or held back)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,38 +84,32 @@ def run_backfill(instance: Instance, graph: AssetGraph, work: Work, *, show: Sho
     made: dict[str, tuple[str, ...]] = {}
     held: dict[str, tuple[str, ...]] = {}
     failures: list[Failure] = []
-    for groups in levels(graph, work):
-        launched = []
-        for group in groups:
-            free = {key: free_partitions(graph, work, key, bad) for key in group}
-            for key in group:
-                held[key] = tuple(name for name in work[key] if name not in free[key])
-                bad.setdefault(key, set()).update(held[key])
-            ready = {key: names for key, names in free.items() if names}
-            if ready:
-                launched.append((launch(instance, graph, ready), ready))
-        for failure in follow(instance, launched, show=show):
+    for number, groups in enumerate(levels(graph, work)):
+        keys = [key for group in groups for key in group]
+        held |= {key: held_partitions(graph, work, key, bad) for key in keys}
+        bad |= {key: set(held[key]) for key in keys}
+        due = [{key: _without(work[key], bad[key]) for key in group} for group in groups]
+        due = [{key: names for key, names in ready.items() if names} for ready in due]
+        launched = [(launch(instance, graph, ready), ready) for ready in due if ready]
+        num_held = sum(len(held[key]) for key in keys)
+        for failure in follow(instance, launched, show=lambda ok, lost, n=number, h=num_held: show(n, ok, lost + h)):
             failures.append(failure)
             bad[failure.asset].add(failure.partition)
-        for _, ready in launched:
-            made |= {key: tuple(name for name in names if name not in bad[key]) for key, names in ready.items()}
+        made |= {key: _without(names, bad[key]) for _, ready in launched for key, names in ready.items()}
     return Outcome(made=made, failures=failures, held_back={key: names for key, names in held.items() if names})
 
 
-def free_partitions(graph: AssetGraph, work: Work, key: str, bad: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the partitions of `key` that no failed input holds back: a failed one of their own name, or all of them."""
+def held_partitions(graph: AssetGraph, work: Work, key: str, bad: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the partitions of `key` that a failed input holds back: one of their own name, or all there are."""
 
-    def is_free(partition: str) -> bool:
-        for upstream in graph[key].upstream:
-            failed = bad.get(upstream) if upstream in work else None
-            if failed:
-                inputs = inputs_of(graph, key, partition, upstream)
-                shares_names = len(inputs) < len(graph[upstream].partitions) or set(inputs) == {partition}
-                if failed.issuperset(inputs) or (shares_names and failed.intersection(inputs)):
-                    return False
-        return True
+    def is_held(partition: str, upstream: str) -> bool:
+        failed = bad.get(upstream) or set()
+        inputs = inputs_of(graph, key, partition, upstream)
+        has_own = len(inputs) < len(graph[upstream].partitions) or set(inputs) == {partition}
+        return bool(failed) and (failed.issuperset(inputs) or (has_own and bool(failed.intersection(inputs))))
 
-    return tuple(name for name in work[key] if is_free(name))
+    inputs_in_work = [upstream for upstream in graph[key].upstream if upstream in work]
+    return tuple(name for name in work[key] if any(is_held(name, upstream) for upstream in inputs_in_work))
 
 
 def wait_for_daemon(instance: Instance) -> None:
@@ -147,6 +141,11 @@ def launch(instance: Instance, graph: AssetGraph, ready: Work) -> str:
     return str(answer["backfillId"])
 
 
+def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    left_out = set(others)
+    return tuple(name for name in names if name not in left_out)
+
+
 def _title(ready: Work) -> str:
     partitions = {name for names in ready.values() for name in names}
     return f"{', '.join(ready)[:70]} ({len(partitions)} partitions)"
@@ -164,7 +163,9 @@ def _ranges(known: Sequence[str], names: Iterable[str]) -> list[dict[str, str]]:
     return [{"start": start, "end": end} for start, end in ranges]
 
 
-def follow(instance: Instance, launched: Sequence[tuple[str, Work]], *, show: Show) -> list[Failure]:
+def follow(
+    instance: Instance, launched: Sequence[tuple[str, Work]], *, show: Callable[[int, int], None]
+) -> list[Failure]:
     """Poll the backfills of one level until they ended and all their runs too; return what they did not make."""
     waiting = dict(launched)
     counts: dict[str, tuple[int, int]] = {}
@@ -177,8 +178,7 @@ def follow(instance: Instance, launched: Sequence[tuple[str, Work]], *, show: Sh
             if state["status"] in ENDED and not any(run["status"] in RUN_GOES_ON for run in state["runs"]):
                 failures += verify(instance, state, ready)
                 del waiting[backfill_id]
-        label = ", ".join(key for _, ready in launched for key in ready)
-        show(label, sum(made for made, _ in counts.values()), sum(failed for _, failed in counts.values()))
+        show(sum(made for made, _ in counts.values()), sum(failed for _, failed in counts.values()))
         if waiting:
             time.sleep(POLL_SECONDS)
     return failures
@@ -222,7 +222,7 @@ def materialized(instance: Instance, key: str, names: Sequence[str]) -> dict[str
     path = {"path": key.split("/")}
     if UNPARTITIONED in names:
         events = instance.ask(MADE, key=path, partitions=[])["assetNodeOrError"]["assetMaterializations"]
-        return {UNPARTITIONED: float(event["timestamp"]) / 1000 for event in events}
+        return {UNPARTITIONED: float(events[0]["timestamp"]) / 1000} if events else {}
     times: dict[str, float] = {}
     for start in range(0, len(names), PAGE):
         answer = instance.ask(MADE, key=path, partitions=list(names[start : start + PAGE]))["assetNodeOrError"]
@@ -247,27 +247,3 @@ def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> str 
 
 def _tag(run: Mapping[str, Any], key: str) -> str | None:
     return next((tag["value"] for tag in run["tags"] if tag["key"] == key), None)
-
-
-def failed_work(graph: AssetGraph, keys: Sequence[str], states: Mapping[str, "PartitionStates"]) -> Work:
-    """Return what `--failed` runs: partitions whose last attempt failed, and what was never made because of them."""
-    work: dict[str, tuple[str, ...]] = {}
-    for key in (key for key in topological(graph) if key in set(keys)):
-        chosen = []
-        for name in graph[key].partitions:
-            waits = any(
-                set(work.get(up, ())) & set(inputs_of(graph, key, name, up)) for up in graph[key].upstream if up in work
-            )
-            if name in states[key].failed or (waits and name not in states[key].made):
-                chosen.append(name)
-        if chosen:
-            work[key] = tuple(chosen)
-    return work
-
-
-@dataclass(frozen=True, kw_only=True)
-class PartitionStates:
-    """Partitions of one asset whose last attempt failed, and those that were ever made."""
-
-    failed: frozenset[str]
-    made: frozenset[str]

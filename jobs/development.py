@@ -22,12 +22,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpusmill.settings import DEFAULT_FILE, SETTINGS_VARIABLE, Settings
+from jobs.graphql import Instance, InstanceError
 
 PROJECT = Path(__file__).resolve().parent.parent
 DAEMON_PAUSE_SECONDS = 2.0
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
+"""For runs in flight to be canceled, and again for the processes to end."""
 LOG_TAIL_LINES = 20
+CODE_SERVER = "code server"
+IN_FLIGHT = """
+{ runsOrError(filter: {statuses: [STARTING, STARTED, CANCELING]}) { ... on Runs { results { runId } } } }
+"""
+TERMINATE = "mutation Terminate($id: String!) { terminateRun(runId: $id) { __typename } }"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +50,9 @@ class Development:
         while True:
             for name, process in self.processes.items():
                 if process.poll() is not None:
-                    raise ValueError(f"the {name} ended with exit code {process.returncode}\n{log_tail(self.home, name)}")
+                    raise ValueError(
+                        f"the {name} ended with exit code {process.returncode}\n{log_tail(self.home, name)}"
+                    )
             time.sleep(0.5)
 
 
@@ -93,7 +102,7 @@ def running_url(settings: Settings) -> str | None:
 def development(
     settings: Settings, *, host: str = "127.0.0.1", port: int = 3000, definitions: str = "definitions"
 ) -> Iterator[Development]:
-    """Run the code server of the module `definitions`, webserver and daemon; end them all when left.
+    """Run the code server of the module `definitions`, webserver and daemon; when left, cancel what runs and end them.
 
     Port 0 takes a free one. Raises ValueError when the port is taken, when they already run over this home, or when one
     does not start.
@@ -108,7 +117,10 @@ def development(
         services.start("webserver", ["dagster_webserver", "-h", host, "-p", str(chosen), "-w", str(workspace)])
         services.start("daemon", ["jobs.daemon", str(DAEMON_PAUSE_SECONDS), "run", "-w", str(workspace)])
         services.wait_for(lambda: _answers(f"{url}/server_info"), name="webserver")
-        yield Development(url=url, home=home, processes=services.processes)
+        try:
+            yield Development(url=url, home=home, processes=services.processes)
+        finally:
+            services.cancel_runs(Instance(url=url, timeout_seconds=5.0))
 
 
 class _Services:
@@ -129,8 +141,8 @@ class _Services:
         """Start it, wait until it listens, and return the workspace file that names it."""
         port = _free_port()
         server = ["dagster", "code-server", "start", "-m", definitions, "-h", "127.0.0.1", "-p", str(port)]
-        self.start("code server", [*server, "--use-python-environment-entry-point", "--log-level", "warning"])
-        self.wait_for(lambda: _is_listening(port), name="code server")
+        self.start(CODE_SERVER, [*server, "--use-python-environment-entry-point", "--log-level", "warning"])
+        self.wait_for(lambda: _is_listening(port), name=CODE_SERVER)
         workspace = self.home / "workspace.yaml"
         location = json.dumps({"host": "127.0.0.1", "port": port, "location_name": "corpusmill"})
         _write(workspace, f"load_from:\n  - grpc_server: {location}\n")
@@ -145,7 +157,7 @@ class _Services:
                 stderr=subprocess.STDOUT,
                 env=environment(self.home),
                 start_new_session=True,  # Ctrl-C reaches us only, and we end them in order
-                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+                preexec_fn=_killed_with_parent if sys.platform == "linux" else None,
             )
 
     def wait_for(self, is_ready: Callable[[], bool], *, name: str) -> None:
@@ -158,16 +170,33 @@ class _Services:
                 raise ValueError(f"the {name} did not answer in {START_SECONDS:.0f} s\n{log_tail(self.home, name)}")
             time.sleep(0.1)
 
+    def cancel_runs(self, instance: Instance) -> None:
+        """Cancel the runs in flight, so that they are seen as canceled; queued ones wait for the next start."""
+        deadline = time.monotonic() + STOP_SECONDS
+        asked: set[str] = set()
+        while self.processes["webserver"].poll() is None and time.monotonic() < deadline:
+            try:
+                running = [run["runId"] for run in instance.ask(IN_FLIGHT)["runsOrError"]["results"]]
+                for run_id in set(running) - asked:
+                    instance.ask(TERMINATE, id=run_id)
+            except InstanceError:
+                return
+            asked.update(running)
+            if not running:
+                return
+            time.sleep(0.2)
+
     def stop(self) -> None:
-        """Ask all to end, runs in flight too, and kill what is left after STOP_SECONDS."""
+        """Ask all to end and kill what is left: an idle code server does not end by itself."""
         for process in self.processes.values():
             _signal_group(process, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS
-        for process in self.processes.values():
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                continue
+        for name, process in self.processes.items():
+            if name != CODE_SERVER:
+                try:
+                    process.wait(max(0.1, deadline - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    continue
         for process in self.processes.values():
             _signal_group(process, signal.SIGKILL)
             process.wait()
@@ -241,8 +270,8 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
         return
 
 
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: also when we are killed with -9
+def _killed_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, for when we are killed ourselves
 
 
 def _write(file: Path, text: str) -> None:

@@ -36,14 +36,18 @@ class Instance:
         try:
             return self._post(query, variables)
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            raise InstanceError(f"{self.url} stopped answering ({error}); is `corpusmill dev` still running?") from error
+            raise InstanceError(
+                f"{self.url} stopped answering ({error}); is `corpusmill dev` still running?"
+            ) from error
 
     def change(self, mutation: str, *, field: str, success: str, **variables: Any) -> dict[str, Any]:
         """Return what `field` of a mutation answered when its type is `success`. Asked once: nobody wants it twice."""
         try:
             answer: dict[str, Any] = self._post(mutation, variables)[field]
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            raise InstanceError(f"{self.url} did not answer {field} ({error}); look in the UI what came of it") from error
+            raise InstanceError(
+                f"{self.url} did not answer {field} ({error}); look in the UI what came of it"
+            ) from error
         if answer["__typename"] != success:
             raise InstanceError(f"{field}: {answer['__typename']}: {answer.get('message', 'no reason given')}")
         return answer

@@ -1,0 +1,146 @@
+"""`corpusmill backfill`: from the words on the command line to backfills that ran, and what to print about them."""
+
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from corpusmill.settings import PriceSettings, Settings
+from jobs.asset_graph import (
+    UNPARTITIONED,
+    AssetGraph,
+    PartitionRange,
+    levels,
+    read_graph,
+    select_assets,
+    select_partitions,
+)
+from jobs.backfill import Outcome, Work, run_backfill
+from jobs.development import running_url
+from jobs.estimate import Figures, estimate, read_history
+from jobs.failed import failed_work, read_states
+from jobs.graphql import Instance
+
+DEFAULT_URL = "http://127.0.0.1:3000"
+FAILED_SHOWN = 20
+
+
+def backfill(
+    settings: Settings, *, assets: Sequence[str], partitions: str | None, failed: bool, dry_run: bool, url: str | None
+) -> bool:
+    """Run or estimate what the arguments choose (`partitions` None is all); return whether everything was made."""
+    instance = Instance(url=(url or running_url(settings) or DEFAULT_URL).rstrip("/"))
+    instance.check()
+    graph = read_graph(instance)
+    keys = select_assets(graph, assets)
+    if failed:
+        work = failed_work(graph, keys, {key: read_states(instance, graph[key]) for key in keys})
+    else:
+        work = select_partitions(graph, keys, parse_ranges(partitions))
+    if not work:
+        print("No partition failed: there is nothing to run.")
+        return True
+    if dry_run:
+        print_estimate(instance, graph, work, settings.prices)
+        return True
+    outcome = _run(instance, graph, work)
+    print_outcome(instance, outcome)
+    return not outcome.failures
+
+
+def parse_ranges(text: str | None) -> list[PartitionRange] | None:
+    """Return the ranges of `a..b,c`; None, which is all, for None."""
+    return None if text is None else [PartitionRange.parse(part.strip()) for part in text.split(",")]
+
+
+def _run(instance: Instance, graph: AssetGraph, work: Work) -> Outcome:
+    """Run with a bar for each level on a terminal, and with a line whenever something changed elsewhere."""
+    names = [", ".join(key for group in groups for key in group) for groups in levels(graph, work)]
+    sizes = [sum(len(work[key]) for group in groups for key in group) for groups in levels(graph, work)]
+    print(f"{sum(sizes)} partitions of {len(work)} assets in {len(names)} levels on {instance.url}")
+    if not sys.stdout.isatty():
+        return run_backfill(instance, graph, work, show=_Lines(names, sizes).show)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns) as bars:
+        tasks = [bars.add_task(name, total=size, start=False) for name, size in zip(names, sizes, strict=True)]
+
+        def show(level: int, made: int, lost: int) -> None:
+            bars.start_task(tasks[level])
+            failed = f" ({lost} failed or held back)" if lost else ""
+            bars.update(tasks[level], completed=made + lost, description=names[level] + failed)
+
+        return run_backfill(instance, graph, work, show=show)
+
+
+class _Lines:
+    """Progress for a log file: a line when a level's numbers changed."""
+
+    def __init__(self, names: Sequence[str], sizes: Sequence[int]) -> None:
+        self.names = names
+        self.sizes = sizes
+        self.last = ""
+
+    def show(self, level: int, made: int, lost: int) -> None:
+        number = f"[{level + 1}/{len(self.names)}]"
+        line = f"{number} {self.names[level]}: {made} of {self.sizes[level]} made, {lost} failed or held back"
+        if line != self.last:
+            print(line, flush=True)
+            self.last = line
+
+
+def print_outcome(instance: Instance, outcome: Outcome) -> None:
+    """Say what was made, and of the rest why not and what to do."""
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    num_made = sum(len(names) for names in outcome.made.values())
+    num_held = sum(len(names) for names in outcome.held_back.values())
+    console.print(f"{num_made} made, {len(outcome.failures)} failed, {num_held} held back by a failed input")
+    for one in outcome.failures[:FAILED_SHOWN]:
+        where = f"\n    {instance.url}/runs/{one.run_id}" if one.run_id else ""
+        console.print(f"  failed {one.asset} {one.partition}: {one.reason}{where}")
+    if len(outcome.failures) > FAILED_SHOWN:
+        console.print(f"  and {len(outcome.failures) - FAILED_SHOWN} more; the UI lists them")
+    if outcome.failures:
+        console.print("Mend the cause, then run the same command with --failed in place of --partitions or --all.")
+
+
+def print_estimate(instance: Instance, graph: AssetGraph, work: Work, prices: PriceSettings) -> None:
+    """Print what would run, level by level, and what it would take."""
+    has_price = bool(prices.cpu_hour or prices.device_hour)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    money = [prices.currency] if has_price else []
+    for name in ("level", "asset", "partitions", "documents", "tokens", "cpu hours", "device hours", *money, "from"):
+        table.add_column(name, overflow="fold")
+    total, never_ran = Figures(), []
+    for number, groups in enumerate(levels(graph, work), start=1):
+        for key in (key for group in groups for key in group):
+            guess = estimate(read_history(instance, key, is_partitioned=bool(graph[key].partition_set)), work[key])
+            total += guess.figures or Figures()
+            never_ran += [] if guess.figures else [key]
+            source = f"{guess.num_known} of {len(work[key])} themselves" if guess.figures else "never ran"
+            cells = _cells(guess.figures, prices if has_price else None)
+            table.add_row(str(number), key, _partitions(work[key]), *cells, source)
+    # Documents and tokens pass through many assets: their sum would mean nothing.
+    hours = _cells(total, prices if has_price else None)[2:]
+    table.add_row("", "all", str(sum(map(len, work.values()))), "", "", *hours, "")
+    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
+    if never_ran:
+        print(f"Not in the sum, as they never ran: {', '.join(never_ran)}")
+    print("Nothing was launched: this was a dry run.")
+
+
+def _cells(figures: Figures | None, prices: PriceSettings | None) -> list[str]:
+    if figures is None:
+        return ["?"] * (5 if prices else 4)
+    cells = [f"{figures.documents:,.0f}", f"{figures.tokens:,.0f}"]
+    cells += [f"{figures.cpu_seconds / 3600:,.3f}", f"{figures.device_seconds / 3600:,.3f}"]
+    return [*cells, f"{figures.money(prices):,.2f}"] if prices else cells
+
+
+def _partitions(names: Sequence[str]) -> str:
+    if UNPARTITIONED in names:
+        return "1"
+    shown = ", ".join(names[:3])
+    return f"{len(names)}: {shown}{', …' if len(names) > 3 else ''}"

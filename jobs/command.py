@@ -1,0 +1,264 @@
+"""The command line. What a command does stands elsewhere and is imported when it runs, so that --help is quick.
+
+A user's mistake is a ValueError: its message, no stack trace, exit code 2. Work that failed exits with 1.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ABOUT = """\
+Corpusmill turns raw web, code and STEM text into pre-training mixtures and streams them into training.
+
+Everything is a table in a lake, named stage/dataset/table, and an asset in Dagster's UI:
+
+  sources/web/records ► curated/web/documents ► synthesized/web_rephrased/documents ► tokenized ► mixed/mixtures/plan
+"""
+FIRST_STEPS = """\
+a first hour:
+  corpusmill demo                                          the whole way on a sample, about ten minutes
+  corpusmill dev                                           the UI, to look at what the demo made
+  corpusmill status                                        every table with its partitions and rows
+  corpusmill sql "select count(*) from curated.web.documents"
+  corpusmill backfill --assets 'curated/*' --all --dry-run   what a larger run would take
+
+Settings are read from ./corpusmill.toml, or the file that --settings or $CORPUSMILL_SETTINGS names.
+"corpusmill COMMAND --help" explains a command.
+"""
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code."""
+    options = parser().parse_args(arguments)
+    if options.settings:
+        os.environ["CORPUSMILL_SETTINGS"] = str(Path(options.settings).absolute())
+    sys.path.insert(0, os.getcwd())  # a definitions module of one's own
+    run: Callable[[argparse.Namespace], int | None] = options.run
+    try:
+        return run(options) or 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output had enough, such as `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError) as error:
+        print(f"corpusmill {options.command}: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        if not _is_told(error):
+            raise
+        print(f"corpusmill {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    form = argparse.RawDescriptionHelpFormatter
+    top = argparse.ArgumentParser(prog="corpusmill", description=ABOUT, epilog=FIRST_STEPS, formatter_class=form)
+    top.add_argument(
+        "--settings", metavar="FILE", help="a TOML file of settings (default: ./corpusmill.toml, if there)"
+    )
+    commands = top.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+    for name, (short, add_arguments, run) in COMMANDS.items():
+        description = (add_arguments.__doc__ or "").replace("\n    ", "\n").strip()
+        one = commands.add_parser(name, help=short, description=description, formatter_class=form)
+        add_arguments(one)
+        one.set_defaults(run=run)
+    return top
+
+
+def _demo_arguments(one: argparse.ArgumentParser) -> None:
+    """Download the sample, run the whole way on it, and say what came of it.
+
+    What is current is not run again: a second demo starts nothing. Interrupted or failed, the next one goes on.
+    """
+    one.add_argument("--small", action="store_true", help="a smaller sample, for slow machines and tests")
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.demo import run
+
+    run(load_settings(), small=options.small, say=lambda line: print(line, flush=True))
+
+
+def _dev_arguments(one: argparse.ArgumentParser) -> None:
+    """Start Dagster's UI, its daemon (schedules, sensors, queue, backfills) and the code server, until Ctrl-C.
+
+    Ctrl-C cancels the runs in flight and ends everything. Logs and history are in the state folder.
+    """
+    one.add_argument("--port", type=int, default=3000, help="port of the UI (default 3000; 0 takes a free one)")
+    one.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine only)")
+    _add_definitions(one)
+
+
+def _dev(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.development import development
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)  # also where a shell started us with SIGINT ignored
+    print("Starting the code server, the UI and the daemon ...", flush=True)
+    with development(load_settings(), host=options.host, port=options.port, definitions=options.definitions) as running:
+        print(f"The UI is at {running.url} (Ctrl-C ends it). Logs are in {running.home / 'output'}", flush=True)
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            print("Ending ...", flush=True)
+
+
+def _sql_arguments(one: argparse.ArgumentParser) -> None:
+    """Run one DuckDB query over the lake's tables, which are read as the query needs them, never loaded whole.
+
+    corpusmill sql "select drop_reason, count(*) from curated.web.verdicts group by 1 order by 2 desc"
+    corpusmill sql --format csv "select doc_id, url from curated.web.documents" > urls.csv
+    """
+    one.add_argument("query", help='the query; tables are named stage.dataset.table or "stage/dataset/table"')
+    one.add_argument("--format", choices=("table", "csv", "json"), default="table", help="json is one object a line")
+    one.add_argument("--limit", type=int, default=50, metavar="N", help="rows that a table shows (default 50)")
+
+
+def _sql(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.inspection import print_query
+
+    print_query(load_settings(), query=options.query, form=options.format, most_rows=options.limit)
+
+
+def _materialize_arguments(one: argparse.ArgumentParser) -> None:
+    """Make assets for one partition in this process and wait for it. Needs no daemon; the UI shows the run.
+
+    corpusmill materialize --assets curated/web/extracted,curated/web/verdicts --partition sqlalchemy-2.0.36
+    """
+    one.add_argument(
+        "--assets", required=True, type=_names, metavar="KEY,...", help="keys of assets of one partition set"
+    )
+    one.add_argument("--partition", metavar="K", help="the partition to make; none for an asset without partitions")
+    _add_definitions(one)
+
+
+def _materialize(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.materialize import materialize
+
+    materialize(
+        load_settings(),
+        assets=options.assets,
+        partition=options.partition,
+        definitions=options.definitions,
+        say=lambda line: print(line, flush=True),
+    )
+
+
+def _status_arguments(one: argparse.ArgumentParser) -> None:
+    """Show every table of the lake with its partitions, rows and gates, the engines with their leases, and the UI."""
+
+
+def _status(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.inspection import print_status
+
+    print_status(load_settings())
+
+
+def _backfill_arguments(one: argparse.ArgumentParser) -> None:
+    """Run many partitions of many assets through the running instance, and follow them to the end.
+
+    Assets run level by level: what others read comes first. A partition that fails holds back only what is made
+    from it; the exit code is then 1, and the same command with --failed runs what failed and what waited for it.
+
+    corpusmill backfill --assets curated/web --all
+    corpusmill backfill --assets 'sources/*,curated/*' --partitions 2024-10..2024-30,2024-42 --dry-run
+    corpusmill backfill --assets '*' --failed
+    """
+    one.add_argument(
+        "--assets",
+        required=True,
+        type=_names,
+        metavar="KEY,...",
+        help="keys, folders (curated/web) or patterns ('curated/*/documents', '*')",
+    )
+    which = one.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "--partitions",
+        metavar="A..B,C",
+        help="names, and ranges in the order of names; a snapshot's name stands for all its styles and languages",
+    )
+    which.add_argument("--all", action="store_true", help="every partition")
+    which.add_argument("--failed", action="store_true", help="what failed last time, and what was held back by it")
+    one.add_argument("--dry-run", action="store_true", help="only say what would run and what it would take")
+    one.add_argument("--url", help="the webserver (default: the one that `corpusmill dev` runs, else port 3000)")
+
+
+def _backfill(options: argparse.Namespace) -> int:
+    from corpusmill.settings import load_settings
+    from jobs.backfill_command import backfill
+
+    is_complete = backfill(
+        load_settings(),
+        assets=options.assets,
+        partitions=options.partitions,
+        failed=options.failed,
+        dry_run=options.dry_run,
+        url=options.url,
+    )
+    return 0 if is_complete else 1
+
+
+def _maintain_arguments(one: argparse.ArgumentParser) -> None:
+    """Expire table versions that no mixture pins, and delete files that nothing refers to any more."""
+    one.add_argument("--keep-snapshots-days", type=float, default=30.0, metavar="DAYS", help="default 30")
+    one.add_argument(
+        "--orphan-age-days", type=float, default=3.0, metavar="DAYS", help="default 3; more than the longest run"
+    )
+
+
+def _maintain(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.inspection import print_maintenance
+
+    print_maintenance(
+        load_settings(),
+        keep_snapshots_days=options.keep_snapshots_days,
+        orphan_age_days=options.orphan_age_days,
+    )
+
+
+def _add_definitions(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--definitions", default="definitions", metavar="MODULE", help="what to load (default: definitions)"
+    )
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip().strip("/") for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("names no asset")
+    return names
+
+
+def _is_told(error: RuntimeError) -> bool:
+    """Whether a RuntimeError is one of ours, made for people to read, and not a defect."""
+    return type(error).__module__.partition(".")[0] in ("corpusmill", "jobs")
+
+
+Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
+COMMANDS: dict[str, Command] = {
+    "demo": ("the whole way on a sample: pages to a streamed mixture", _demo_arguments, _demo),
+    "dev": ("the Dagster UI and its daemon on this machine", _dev_arguments, _dev),
+    "status": ("tables, partitions, rows; engines and who holds them", _status_arguments, _status),
+    "sql": ("query any table", _sql_arguments, _sql),
+    "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),
+    "backfill": ("make many partitions through the running instance", _backfill_arguments, _backfill),
+    "maintain": ("expire old versions, delete files nothing needs", _maintain_arguments, _maintain),
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Looking at the lake and at what runs: a query's rows, the tables with their partitions, the engines with their leases."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from corpusmill.lake.tables import Lake
+from corpusmill.settings import Settings
+from jobs.development import running_url
+
+CELL_CHARACTERS = 200
+
+
+def print_query(settings: Settings, *, query: str, form: str, most_rows: int) -> None:
+    """Run a query over the lake and write its rows as they come: `table` stops after `most_rows`, csv and json do not."""
+    reader = Lake(settings.lake).sql(query)
+    if form == "csv":
+        _write_csv(reader, sys.stdout.buffer)
+    elif form == "json":
+        for row in _rows(reader):
+            print(json.dumps(row, default=str, ensure_ascii=False))
+    else:
+        _print_table(reader, most_rows)
+
+
+def print_status(settings: Settings) -> None:
+    """Print every table with its partitions, and who runs: the UI and the leased engines."""
+    console = _console()
+    lake = Lake(settings.lake)
+    table = _table("table", "partition", "rows", "MB", "gate")
+    for name in sorted(lake.tables()):
+        for partition, state in sorted(lake.partitions(name).items()):
+            gate = ", ".join(state.gate_failures) or "ok"
+            table.add_row(name, partition, f"{state.num_rows:,}", f"{state.num_bytes / 1e6:,.1f}", gate)
+    console.print(f"Lake {settings.lake.store.root}")
+    console.print(
+        table if table.row_count else "  no table yet: `corpusmill demo` or `corpusmill materialize` makes some"
+    )
+    for line in engine_lines(Path(settings.state_folder)):
+        console.print(line)
+    url = running_url(settings)
+    console.print(f"UI {url}" if url else "UI not running: `corpusmill dev` starts it")
+
+
+def engine_lines(state_folder: Path) -> list[str]:
+    """Return a line for every engine that was ever leased here: what it is, whether it runs, how many hold it."""
+    from corpusmill.engines.engine_folder import EngineFolder
+
+    lines = []
+    for path in sorted((state_folder / "engines").glob("*/")):
+        folder = EngineFolder(path)
+        record = folder.record()
+        state = record.state if record and folder.is_hosted() else "not running"
+        lines.append(f"engine {path.name}: {state}, {folder.live_leases()} leases")
+    return lines or ["engines: none was started yet"]
+
+
+def print_maintenance(settings: Settings, *, keep_snapshots_days: float, orphan_age_days: float) -> None:
+    """Expire old versions, delete files that nothing needs, and print how many."""
+    done = Lake(settings.lake).maintain(
+        keep_snapshots_days=keep_snapshots_days, orphan_age_days=orphan_age_days, now=datetime.now(UTC)
+    )
+    counts: Mapping[str, int] = done if isinstance(done, dict) else done.to_json()
+    for name, number in counts.items():
+        print(f"{name.replace('_', ' ')}: {number:,}")
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
+    for batch in reader:
+        yield from batch.to_pylist()
+
+
+def _write_csv(reader: pa.RecordBatchReader, out: IO[bytes]) -> None:
+    nested = [item.name for item in reader.schema if pa.types.is_nested(item.type)]
+    if nested:
+        raise ValueError(
+            f"CSV has no form for the nested column {nested[0]!r}; select its parts, or take --format json"
+        )
+    with pyarrow.csv.CSVWriter(out, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _print_table(reader: pa.RecordBatchReader, most_rows: int) -> None:
+    rows = list(islice(_rows(reader), most_rows + 1))
+    table = _table(*reader.schema.names)
+    for row in rows[:most_rows]:
+        table.add_row(*(_cell(row[name]) for name in reader.schema.names))
+    console = _console()
+    console.print(table)
+    if len(rows) > most_rows:
+        console.print(f"The first {most_rows} rows; --limit shows more, --format csv or json all.")
+
+
+def _cell(value: Any) -> str:
+    text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= CELL_CHARACTERS else text[: CELL_CHARACTERS - 1] + "…"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _console() -> Console:
+    # A pipe has no width: rows stay whole lines there.
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 1000)

@@ -1,0 +1,70 @@
+"""Making assets in this process: one run, recorded in the instance that the UI shows, its progress as lines."""
+
+import importlib
+import os
+from collections.abc import Collection, Sequence
+
+import dagster as dg
+
+from corpusmill.settings import Settings
+from jobs.asset_graph import near
+from jobs.development import prepare_home
+from jobs.run_step import Say, StepFailedError, failure_reason, line_logger
+
+
+def materialize(
+    settings: Settings, *, assets: Sequence[str], partition: str | None, definitions: str, say: Say
+) -> None:
+    """Make `assets` for one partition; raises StepFailedError with the reason when the run fails."""
+    os.environ["DAGSTER_HOME"] = str(prepare_home(settings))
+    loaded = dg.Definitions.merge(load_definitions(definitions), dg.Definitions(loggers={"console": line_logger(say)}))
+    job = loaded.resolve_implicit_global_asset_job_def()
+    graph = loaded.resolve_asset_graph()
+    keys = [_asset_key(name, graph.materializable_asset_keys) for name in assets]
+    with dg.DagsterInstance.get() as instance:
+        for key in keys:
+            _check_partition(key, partition, graph.get(key).partitions_def, instance)
+        say(f"{', '.join(assets)} {partition or ''} ...")
+        result = job.execute_in_process(
+            asset_selection=keys, partition_key=partition, instance=instance, raise_on_error=False
+        )
+    if not result.success:
+        raise StepFailedError(
+            f"{', '.join(assets)} failed on {partition or 'its one partition'}: {failure_reason(result)}"
+        )
+    say(f"done: run {result.run_id}")
+
+
+def load_definitions(module: str) -> dg.Definitions:
+    """Return the Definitions that a module has under the name `defs`, as value or as function."""
+    try:
+        found = getattr(importlib.import_module(module), "defs", None)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ValueError(
+            f"there is no module {module!r} to load definitions from; run this in the project's folder"
+        ) from error
+    value = found() if callable(found) else found
+    if not isinstance(value, dg.Definitions):
+        raise ValueError(f"the module {module!r} must have Definitions named defs, got {type(value).__name__}")
+    return value
+
+
+def _asset_key(name: str, known: Collection[dg.AssetKey]) -> dg.AssetKey:
+    key = dg.AssetKey.from_user_string(name)
+    if key not in known:
+        raise ValueError(f"no asset is named {name!r}; {near(name, [one.to_user_string() for one in known])}")
+    return key
+
+
+def _check_partition(
+    key: dg.AssetKey, partition: str | None, definition: dg.PartitionsDefinition | None, instance: dg.DagsterInstance
+) -> None:
+    if definition is None:
+        return
+    known = definition.get_partition_keys(dynamic_partitions_store=instance)
+    if partition is None:
+        raise ValueError(f"{key.to_user_string()} is made one partition at a time: add --partition ({near('', known)})")
+    if partition not in known:
+        raise ValueError(f"{key.to_user_string()} has no partition {partition!r}; {near(partition, known)}")
