@@ -1,1 +1,1 @@
-"""Pure rules over Arrow tables: extraction, language, quality, licence and what to edit. No engine, clock or environment."""
+"""Pure rules over Arrow tables: text, language, quality, licence, edits. No engine, clock or environment."""

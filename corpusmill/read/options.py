@@ -1,4 +1,4 @@
-"""What a person says about a source: which files to take, which columns hold what, and what is declared for all of it."""
+"""What a person says about a source: which files to take, which columns hold what, and what holds for all of it."""
 
 import fnmatch
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Members of source packages: sdists, wheels, tar and zip archives, with the licence that the package declares.
 
-A tar is read as a stream, so members in archive order cost one pass; a zip member is read where it lies. A cut or garbled
-archive gives the members before the damage, and one failed row.
+A tar is read as a stream, so members in archive order cost one pass; a zip member is read where it lies. A cut or
+garbled archive gives the members before the damage, and one failed row.
 """
 
 import gzip
@@ -129,7 +129,7 @@ def _is_metadata(member: Member) -> bool:
 
 class _Tar:
     def __init__(self, file: IO[bytes]) -> None:
-        self._tar = tarfile.open(fileobj=file, mode="r|*")
+        self._tar = tarfile.open(fileobj=file, mode="r|*")  # noqa: SIM115 (the caller owns the file)
         self._current: tarfile.TarInfo | None = None
 
     def members(self) -> Iterator[Member]:

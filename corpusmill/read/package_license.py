@@ -63,8 +63,8 @@ _SPDX = {
     for identifier in [
         *_CLASSIFIERS.values(),
         *_SPELLINGS.values(),
-        *("0BSD", "AGPL-3.0-only", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-SA-4.0", "EPL-2.0"),
-        *("GPL-2.0", "GPL-3.0", "HPND", "LGPL-2.1", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0", "MIT-CMU"),
+        *("0BSD", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-SA-4.0", "EPL-2.0", "GPL-2.0"),
+        *("GPL-3.0", "HPND", "LGPL-2.1", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0", "MIT-CMU"),
     ]
     if not identifier.startswith("LicenseRef-")
 }
@@ -78,7 +78,9 @@ def declared_license(metadata: str) -> str | None:
     named = _first_line(headers.get("License") or "")
     if named.lower() in _SPDX:
         return _SPDX[named.lower()]
-    classified = [_from_classifier(value) for value in headers.get_all("Classifier", []) if value.startswith("License ::")]
+    classified = [
+        _from_classifier(value) for value in headers.get_all("Classifier", []) if value.startswith("License ::")
+    ]
     found = list(dict.fromkeys(license for license in classified if license))
     if found:
         return " AND ".join(found)

@@ -1,6 +1,6 @@
 """Rows of Parquet files. Listing reads every column but the text; memory is bounded by the largest page allowed.
 
-A row group whose text column has a page above the limit is quarantined: its rows are listed as failed and never decoded.
+A row group whose text column has a page above the limit is quarantined: its rows are listed as failed, never decoded.
 """
 
 from collections.abc import Iterator

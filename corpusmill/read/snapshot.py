@@ -20,7 +20,7 @@ from corpusmill.read.package import SUFFIXES as PACKAGE_SUFFIXES
 from corpusmill.read.package import PackageCursor, list_package
 from corpusmill.read.parquet import SUFFIXES as PARQUET_SUFFIXES
 from corpusmill.read.parquet import ParquetCursor, list_parquet
-from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile, to_payload_tables, to_records
+from corpusmill.read.rows import PAYLOADS, FoundRecord, Payload, SnapshotFile, to_payload_tables, to_records
 from corpusmill.read.warc import SUFFIXES as WARC_SUFFIXES
 from corpusmill.read.warc import WarcCursor, list_warc
 
@@ -33,7 +33,7 @@ FORMATS = {
     "jsonl": JSONL_SUFFIXES,
     "package": PACKAGE_SUFFIXES,
 }
-"""Each format with the endings of its files, longest match by lower case."""
+"""Each format with the endings of its files, in lower case."""
 
 DEFAULT_MAX_PAYLOAD_BYTES = ReadOptions().max_payload_bytes
 
@@ -49,12 +49,13 @@ def list_records(
 ) -> Iterator[pa.Table]:
     """Yield RECORDS tables of at most 4,096 rows, files sorted by path, records in file order.
 
-    Raises ValueError for an unknown format or option, and when the snapshot has no file of the format.
+    `uri` is the snapshot's folder or one file in it. Raises ValueError for an unknown format or option, and for a
+    folder without a file of the format.
     """
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r} of source {dataset}; the formats are {', '.join(FORMATS)}")
     read_options = ReadOptions.from_mapping(options)
-    files = _snapshot_files(format=format, uri=uri, store=store, options=read_options)
+    files = _snapshot_files(snapshot=snapshot, format=format, uri=uri, store=store, options=read_options)
     found = _list_files(files, format=format, store=store, options=read_options)
     yield from to_records(found, dataset=dataset, snapshot=snapshot, container=format)
 
@@ -62,55 +63,64 @@ def list_records(
 def fetch_payloads(
     records: pa.Table, store: Store, *, max_payload_bytes: int = DEFAULT_MAX_PAYLOAD_BYTES
 ) -> Iterator[pa.Table]:
-    """Yield PAYLOADS tables of at most 4,096 rows and about 64 MiB, one row a record, in the records' order.
+    """Yield the records in their order with a column `payload`, in tables of at most 4,096 rows and about 64 MiB.
 
-    A record that was listed as failed keeps its failure. A file that vanished or changed since is a failed row too.
+    A record that cannot be fetched has no payload and its `failure` says why; one that was listed as failed keeps its
+    own. A file that vanished since is such a failure too.
     """
-    yield from to_payload_tables(_payloads(records, store, max_payload_bytes))
-
-
-def fetch_documents(
-    records: pa.Table, store: Store, *, max_payload_bytes: int = DEFAULT_MAX_PAYLOAD_BYTES
-) -> Iterator[pa.Table]:
-    """Yield the records with their `payload`: what `corpusmill.curate.extract` takes, in the batches of `fetch_payloads`."""
     start = 0
-    for payloads in fetch_payloads(records, store, max_payload_bytes=max_payload_bytes):
+    for payloads in to_payload_tables(_payloads(records, store, max_payload_bytes)):
         batch = records.slice(start, payloads.num_rows).combine_chunks()
         start += payloads.num_rows
         failure = batch.schema.get_field_index("failure")
         batch = batch.set_column(failure, RECORDS.field("failure"), payloads["failure"])
-        yield batch.append_column(pa.field("payload", pa.large_binary()), payloads["payload"])
+        yield batch.append_column(PAYLOADS.field("payload"), payloads["payload"])
 
 
-def _snapshot_files(*, format: str, uri: str, store: Store, options: ReadOptions) -> Iterator[SnapshotFile]:
-    """Yield the snapshot's files of a format; names that begin with a dot or an underscore are bookkeeping."""
+def _snapshot_files(
+    *, snapshot: str, format: str, uri: str, store: Store, options: ReadOptions
+) -> Iterator[SnapshotFile]:
+    """Yield the files of a format below `uri`, or the file at `uri`; a single file of another kind gives none."""
     root = store.uri(uri)
-    others = 0
-    num_files = 0
-    for file in _listed(root, store):
-        # Patterns of a package name its members, not the archive.
-        is_wanted = format == "package" or options.takes(file.path)
-        if file.path.lower().endswith(FORMATS[format]) and is_wanted:
-            num_files += 1
-            yield file
-        else:
-            others += 1
-    if not num_files:
-        wanted = f"a {format} snapshot has files ending in {', '.join(FORMATS[format])}"
-        if others:
-            raise ValueError(f"none of the {others} files of {root} is one of this source: {wanted}, as its options take them")
-        raise ValueError(f"nothing lies at {root}: the snapshot is empty or has vanished; {wanted}")
-
-
-def _listed(root: str, store: Store) -> Iterator[SnapshotFile]:
     if store.exists(root):
-        yield SnapshotFile(uri=root, path=root.rsplit("/", 1)[-1], size=store.size(root))
+        file = SnapshotFile(uri=root, path=_path_in_snapshot(root, snapshot), size=store.size(root))
+        yield from [file] if _is_wanted(file.path, format, options) else []
         return
+    num_files = num_others = 0
     for found in store.list(f"{root}/"):
         file_uri = store.uri(found.key)
         path = file_uri.removeprefix(f"{root}/")
-        if not any(part.startswith((".", "_")) for part in path.split("/")[:-1]) and not path.rsplit("/", 1)[-1].startswith("."):
+        if _is_wanted(path, format, options):
+            num_files += 1
             yield SnapshotFile(uri=file_uri, path=path, size=found.size)
+        else:
+            num_others += 1
+    if not num_files:
+        raise ValueError(_nothing_found(root, format, num_others))
+
+
+def _path_in_snapshot(uri: str, snapshot: str) -> str:
+    """Return what follows the snapshot's own folder: the same path that a listing of the folder gives."""
+    _, is_below, path = uri.rpartition(f"/{snapshot}/")
+    return path if is_below else uri.rsplit("/", 1)[-1]
+
+
+def _is_wanted(path: str, format: str, options: ReadOptions) -> bool:
+    """Names that begin with a dot are bookkeeping, folders that begin with an underscore too."""
+    *folders, name = path.split("/")
+    if name.startswith(".") or any(folder.startswith((".", "_")) for folder in folders):
+        return False
+    # Patterns of a package source name its members, not the archive.
+    return path.lower().endswith(FORMATS[format]) and (format == "package" or options.takes(path))
+
+
+def _nothing_found(root: str, format: str, num_others: int) -> str:
+    wanted = f"a {format} snapshot has files ending in {', '.join(FORMATS[format])}"
+    if num_others:
+        return (
+            f"none of the {num_others} files below {root} is taken: {wanted}; look at the source's format and include"
+        )
+    return f"nothing lies at {root}: the snapshot is empty or has vanished; {wanted}"
 
 
 def _list_files(

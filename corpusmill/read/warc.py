@@ -1,7 +1,7 @@
 """WARC and WET files: where each page lies, and its bytes.
 
-Rows are responses, resources and conversions (the text of a WET file), plus one failed row for every record that is cut,
-garbled or lies about its length. Requests, metadata and revisits hold no page and give no row.
+Rows are responses, resources and conversions (the text of a WET file), plus one failed row for every record that is
+cut, garbled or lies about its length. Requests, metadata and revisits hold no page and give no row.
 """
 
 from collections.abc import Callable, Iterator
