@@ -24,7 +24,7 @@ def nightly(job: JobAssets) -> dg.ScheduleDefinition:
         if not due:
             yield dg.SkipReason(f"no partition of {job.name} is due")
         for partition in due[:MAX_RUNS_PER_TICK]:
-            yield dg.RunRequest(partition_key=partition)
+            yield dg.RunRequest(partition_key=partition, run_key=f"{partition}@{context.scheduled_execution_time}")
 
     return schedule
 
