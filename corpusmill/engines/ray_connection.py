@@ -84,10 +84,11 @@ def _authentication(token_file: Path | None) -> dict[str, str]:
 
 def _read_authentication_anew() -> None:
     """Make Ray look at the environment again, where an earlier import or connection has looked already."""
-    from ray._raylet import AuthenticationTokenLoader, Config
+    from ray import _raylet
 
-    Config.initialize("")
-    AuthenticationTokenLoader.instance().reset_cache()
+    inside: Any = _raylet  # compiled, without types
+    inside.Config.initialize("")
+    inside.AuthenticationTokenLoader.instance().reset_cache()
 
 
 @contextmanager

@@ -39,7 +39,8 @@ class Limits:
     """Address space of each of its processes."""
     file_bytes: int = 16 << 20
     """All that it writes into its folder."""
-    num_processes: int = 16
+    num_processes: int = 8
+    """Together they may use as many times `memory_bytes`."""
     num_files: int = 64
     output_bytes: int = 64 << 10
     """Kept of standard output and of standard error each."""
@@ -188,14 +189,13 @@ def _doctest_run(result: SandboxResult) -> DoctestRun:
         for line in lines
         if "name" in line
     }
-    return DoctestRun(outcomes=outcomes, failure=_failure(result, has_module=bool(lines)), stderr=result.stderr)
+    told = [line["module"] for line in lines if "module" in line]
+    return DoctestRun(outcomes=outcomes, failure=_failure(result, told), stderr=result.stderr)
 
 
-def _failure(
-    result: SandboxResult, *, has_module: bool
-) -> Literal["module_raised", "timed_out", "ended_early"] | None:
+def _failure(result: SandboxResult, told: list[str]) -> Literal["module_raised", "timed_out", "ended_early"] | None:
     if result.timed_out:
         return "timed_out"
-    if not has_module:
+    if not told:
         return "module_raised"
-    return None if result.exit_code == 0 else "ended_early"
+    return None if "done" in told else "ended_early"

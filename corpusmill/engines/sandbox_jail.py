@@ -19,6 +19,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 JAIL_PROCESSES = 5
 """A user namespace counts the jail's processes with those of the program."""
 NOBODY = 65534
+REPORT_BYTES = 4 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -47,13 +50,13 @@ def main() -> int:
     sys.path[:] = [path for path in sys.path if Path(path) != Path(order["source_root"])]
     sys.executable = os.path.realpath(sys.executable)
     if not order["limits"]["require_namespaces"]:
-        return _serve(order, in_namespaces=False, user=_other_user())
+        return _serve_without_namespaces(order, user=_other_user())
     try:
         has_own_users = _enter_namespaces()
     except OSError as error:
         return _refuse(f"this machine permits no namespaces ({error})")
     user = os.geteuid() if has_own_users else _other_user()
-    return _run_child(lambda: _warden(order, user=user))
+    return _run_child(partial(_warden, order, user=user))
 
 
 def _warden(order: dict[str, Any], *, user: int) -> int:
@@ -64,11 +67,18 @@ def _warden(order: dict[str, Any], *, user: int) -> int:
     return _serve(order, in_namespaces=True, user=user)
 
 
+def _serve_without_namespaces(order: dict[str, Any], *, user: int) -> int:
+    library = Path(os.__file__)
+    if user != os.geteuid() and not all(folder.stat().st_mode & 0o001 for folder in library.parents):
+        return _refuse(f"{library.parent} of this interpreter is closed to other users than root")
+    return _serve(order, in_namespaces=False, user=user)
+
+
 def _serve(order: dict[str, Any], *, in_namespaces: bool, user: int) -> int:
     limits = order["limits"]
     for job in order["jobs"]:
         reader, writer = os.pipe()
-        cell = _fork(lambda job=job, writer=writer: _cell(job, limits, writer, in_namespaces=in_namespaces, user=user))
+        cell = _fork(partial(_cell, job, limits, writer, in_namespaces=in_namespaces, user=user))
         os.close(writer)
         with os.fdopen(reader, "rb") as pipe:
             told = pipe.read()
@@ -84,14 +94,14 @@ def _cell(job: dict[str, Any], limits: dict[str, Any], result: int, *, in_namesp
         _mount("tmpfs", "/work", kind="tmpfs", flags=MS_NOSUID | MS_NODEV, options=options)
     job = {**job, "folder": "/work" if in_namespaces else job["folder"]}
     num_others = JAIL_PROCESSES if in_namespaces and user == os.geteuid() else 0
-    return _run_child(lambda: _keeper(job, limits, result, user=user, num_others=num_others))
+    return _run_child(partial(_keeper, job, limits, result, user=user, num_others=num_others))
 
 
 def _keeper(job: dict[str, Any], limits: dict[str, Any], result: int, *, user: int, num_others: int) -> int:
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
     pipes = [os.pipe() for _ in range(3)]
     writers = [writer for _, writer in pipes]
-    program = _fork(lambda: _program(job, limits, writers, user=user, num_others=num_others))
+    program = _fork(partial(_program, job, limits, writers, user=user, num_others=num_others))
     for writer in writers:
         os.close(writer)
     told = _watch(program, [reader for reader, _ in pipes], limits)
@@ -136,6 +146,7 @@ def _restrict(limits: dict[str, Any], *, user: int, num_others: int) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+        _die_with_parent()  # changing the user undid it
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
     _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
@@ -158,7 +169,8 @@ def _watch(program: int, readers: list[int], limits: dict[str, Any]) -> dict[str
         has_ended = ending in ready
         for reader in [descriptor for descriptor in ready if descriptor != ending]:
             said = os.read(reader, 1 << 16)
-            room = limits["output_bytes"] - len(kept[reader])
+            limit = REPORT_BYTES if reader == readers[-1] else limits["output_bytes"]
+            room = limit - len(kept[reader])
             kept[reader] += said[:room]
             is_cut = is_cut or len(said) > room
             if not said:
@@ -180,10 +192,8 @@ def _watch(program: int, readers: list[int], limits: dict[str, Any]) -> dict[str
 
 def _end_descendants(program: int) -> None:
     """Kill the program's group and whatever else of it came to this process; in a cell the kernel does that again."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(program, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     while children.exists() and (pids := children.read_text().split()):
         for pid in pids:
@@ -259,7 +269,7 @@ def _fork(work: Callable[[], int]) -> int:
         code = work()
     finally:
         if code == 70:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+            sys.excepthook(*sys.exc_info())
         sys.stderr.flush()
         os._exit(code)
 

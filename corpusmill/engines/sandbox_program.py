@@ -30,6 +30,7 @@ def run_job(job: dict[str, Any]) -> None:
             _report({"module": "ran"})
             for test in _doctests(job["doctests_of"], namespace):
                 _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
+            _report({"module": "done"})
 
 
 class _ProgramEnd:
@@ -46,7 +47,9 @@ class _ProgramEnd:
                 print(code, file=sys.stderr)
                 code = 1
         elif error is not None:
-            traceback.print_exception(kind, error, trace.tb_next if trace else None)
+            while trace and trace.tb_frame.f_code.co_filename == __file__:
+                trace = trace.tb_next
+            traceback.print_exception(kind, error, trace)
             code = 1
         threading._shutdown()  # type: ignore[attr-defined]
         sys.stdout.flush()
@@ -72,7 +75,7 @@ def _docstrings(node: _Documented, name: str) -> Iterator[tuple[str, str]]:
     if docstring:
         yield name, docstring
     for child in node.body:
-        if isinstance(child, ast.ClassDef) or (isinstance(child, _Documented) and not isinstance(node, ast.FunctionDef)):
+        if isinstance(child, _Documented) and isinstance(node, ast.Module | ast.ClassDef):
             yield from _docstrings(child, f"{name}.{child.name}".strip("."))
 
 

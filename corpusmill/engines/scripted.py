@@ -83,7 +83,6 @@ def scripted_identity(script: str) -> EngineIdentity:
     )
 
 
-
 def _suffer(fault: Fault) -> None:
     if fault.kind == "die":
         raise EngineDeadError(f"the scripted engine died before request {fault.before_request}, as planned")

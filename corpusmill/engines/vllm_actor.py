@@ -96,7 +96,7 @@ class VllmActor:
         from jinja2 import TemplateError
 
         try:
-            return self._tokenizer.apply_chat_template(  # type: ignore[return-value]
+            return self._tokenizer.apply_chat_template(
                 messages, add_generation_prompt=True, tokenize=True, return_dict=False
             )
         except TemplateError as error:
