@@ -6,6 +6,7 @@ By default a Ray of this process, which ends with it; an address joins a running
 import logging
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ class RayEngine:
 
     def __init__(self, address: str = "local", *, num_cpus: int | None = None) -> None:
         """Start a local Ray with `num_cpus` (all by default), or join the cluster at another address."""
-        import ray
+        import ray.data
 
         self._owns = not ray.is_initialized()
         if self._owns:
@@ -43,8 +44,11 @@ class RayEngine:
                 runtime_env={"env_vars": {"PYTHONPATH": _worker_path()}},
                 **local,
             )
-        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-        context = ray.data.DataContext.get_current()
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # an error is raised, its reason in one line
+        with warnings.catch_warnings():
+            # Ray 2.60 warns of its own default, `use_push_based_shuffle`.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
 
@@ -56,11 +60,15 @@ class RayEngine:
         if not rows:
             return
         table = pa.table({"row": pa.array(rows, pa.binary())})
-        dataset = ray.data.from_arrow([table.slice(index, 1) for index in range(len(rows))]).map_batches(
-            _batch_mapper(function), batch_format="pyarrow", batch_size=1, num_cpus=1, max_retries=MAX_TASK_RETRIES
-        )
+        dataset = ray.data.from_arrow([table.slice(index, 1) for index in range(len(rows))])
+        with warnings.catch_warnings():
+            # Ray 2.60 deprecates this way to bound retries and has no other one yet.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            results = dataset.map_batches(
+                _batch_mapper(function), batch_format="pyarrow", batch_size=1, num_cpus=1, max_retries=MAX_TASK_RETRIES
+            )
         try:
-            for result in dataset.iter_rows():
+            for result in results.iter_rows():
                 yield result["row"]
         except ray.exceptions.RayError as error:
             raise EngineFailedError(f"Ray failed at {function}: {_reason(error)}") from error

@@ -13,7 +13,7 @@ import pytest
 
 from corpusmill.engines.engine_folder import READY, EngineFolder, HostRecord
 from corpusmill.engines.lease import lease
-from corpusmill.engines.processes import ProcessName, end_host_processes, host_processes
+from corpusmill.engines.processes import ProcessName, host_processes
 from corpusmill.engines.service import EngineSettings, EngineStartError
 
 
@@ -44,16 +44,6 @@ def wait_until(condition, *, seconds: float = 30) -> None:
     while not condition():
         assert time.monotonic() < deadline, "the condition did not come true in time"
         time.sleep(0.05)
-
-
-@pytest.fixture
-def state(tmp_path):
-    """A state folder whose hosts are all ended at the end, whatever the test did."""
-    yield tmp_path
-    for file in tmp_path.glob("engines/*/host.json"):
-        record = EngineFolder(file.parent).record()
-        assert record is not None
-        end_host_processes(record.host_id, record.process)
 
 
 @pytest.fixture

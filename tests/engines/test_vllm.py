@@ -1,0 +1,217 @@
+"""A leased inference server with two vLLM engines on the CPU, and what happens to work when one of them dies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from corpusmill.engines.engine_folder import EngineFolder
+from corpusmill.engines.inference import ChatRequest, EngineDeadError, Sampling
+from corpusmill.engines.inference_service import InferenceSettings
+from corpusmill.engines.lease import lease
+from corpusmill.engines.model import Model, prepare_model
+from corpusmill.engines.processes import host_processes
+from corpusmill.engines.ray_vllm import RayVllmEngine
+from corpusmill.engines.service import EngineSettings, EngineStartError
+
+pytestmark = [pytest.mark.vllm, pytest.mark.ray, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+WINDOW = 512
+SHORT = Sampling(max_tokens=8)
+
+
+def ask(*contents: str) -> list[ChatRequest]:
+    return [
+        ChatRequest(request_id=f"r{number}", messages=[{"role": "user", "content": content}])
+        for number, content in enumerate(contents)
+    ]
+
+
+def wait_until(condition, *, seconds: float = 120) -> None:
+    """Wait until the condition holds; it is another process that makes it true."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not come true in time"
+        time.sleep(0.1)
+
+
+def settings(model: Model, **rest) -> EngineSettings:
+    service = InferenceSettings(model=model, max_model_len=WINDOW, kv_cache_gib=0.25, threads_per_engine=1, **rest)
+    return EngineSettings(service=service.to_json(), startup_seconds=500, linger_seconds=0)
+
+
+@pytest.fixture(scope="module")
+def model(request) -> Model:
+    return prepare_model(Path(request.config.cache.mkdir("model")))
+
+
+@pytest.fixture(scope="module")
+def server(model, tmp_path_factory) -> Iterator[dict]:
+    """The endpoint of a running server; when its lease is gone, none of its processes may be left."""
+    state = tmp_path_factory.mktemp("state")
+    with lease("inference", settings(model, num_engines=2, startup_seconds=480), state_folder=state) as endpoint:
+        (folder,) = state.glob("engines/*")
+        record = EngineFolder(folder).record()
+        assert record is not None
+        assert len(host_processes(record.host_id, record.process)) >= 4
+        yield endpoint
+    wait_until(lambda: not record.process.is_running() and not host_processes(record.host_id, record.process))
+
+
+@pytest.fixture
+def engine(server) -> Iterator[RayVllmEngine]:
+    engine = RayVllmEngine(server)
+    yield engine
+    engine.close()
+
+
+def pids(server: dict) -> dict[str, int]:
+    """The process of every engine, once all of them answer."""
+    import ray
+
+    actors = {name: ray.get_actor(name, namespace=server["namespace"]) for name in server["engines"]}
+    return {name: ray.get(actor.ready.remote(), timeout=400)["pid"] for name, actor in actors.items()}
+
+
+def test_answers_come_back_in_asked_order(engine, model):
+    questions = [f"What is {number} plus {number}?" for number in range(6)]
+    completions = engine.generate(ask(*questions), SHORT)
+    assert [completion.request_id for completion in completions] == [f"r{number}" for number in range(6)]
+    for completion in completions:
+        assert completion.failure is None and completion.answer.strip()
+        assert 0 < completion.completion_tokens <= 8 and completion.prompt_tokens > 20
+        assert completion.finish_reason in ("stop", "length")
+    assert (engine.identity.model, engine.identity.revision) == (model.name, model.revision)
+    assert engine.identity.name.startswith("vllm ") and engine.identity.name.endswith(" cpu bfloat16")
+
+
+def test_one_over_long_prompt_fails_alone(engine):
+    long = "word " * WINDOW
+    completions = engine.generate(ask("Say hello.", long, "Say goodbye."), SHORT)
+    assert [completion.failure for completion in completions] == [None, "prompt_too_long", None]
+    assert completions[1].answer is None and completions[1].prompt_tokens > WINDOW
+
+
+def test_a_prompt_and_its_answer_share_the_window(engine):
+    (fits, does_not) = (engine.generate(ask("Hi."), Sampling(max_tokens=tokens, stop=["e"])) for tokens in (400, 500))
+    assert (fits[0].failure, does_not[0].failure) == (None, "prompt_too_long")
+
+
+def test_no_requests_need_no_engine(engine):
+    assert engine.generate([], SHORT) == []
+
+
+def test_two_processes_ask_at_once(server, engine):
+    script = (
+        "import json, sys\n"
+        "from corpusmill.engines.inference import ChatRequest, Sampling\n"
+        "from corpusmill.engines.ray_vllm import RayVllmEngine\n"
+        "engine = RayVllmEngine(json.loads(sys.argv[1]))\n"
+        "asked = [ChatRequest(request_id=str(n), messages=[{'role': 'user', 'content': f'Count to {n}.'}]) for n in range(4)]\n"
+        "print(*(one.request_id for one in engine.generate(asked, Sampling(max_tokens=4)) if one.answer))\n"
+        "engine.close()\n"
+    )
+    command = [sys.executable, "-c", script, json.dumps(server)]
+    other = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert all(completion.answer for completion in engine.generate(ask("Hi.", "Hello."), SHORT))
+    assert other.communicate()[0] == "0 1 2 3\n"
+
+
+def test_sigterm_still_is_the_callers(engine):
+    before = signal.getsignal(signal.SIGTERM)
+    engine.generate(ask("Hi."), Sampling(max_tokens=1))
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def generate_and_meanwhile(engine: RayVllmEngine, requests: list[ChatRequest], meanwhile) -> list:
+    """Return the completions of `requests`; `meanwhile` runs once both engines work on them."""
+    found: list = []
+    worker = threading.Thread(target=lambda: found.extend(engine.generate(requests, Sampling(max_tokens=24))))
+    worker.start()
+    meanwhile()
+    worker.join()
+    return found
+
+
+def test_a_killed_engine_costs_no_request_and_comes_back(server, engine):
+    engine.generate(ask("Hi."), Sampling(max_tokens=1))
+    before = pids(server)
+    questions = [f"Tell a story about {number} birds." for number in range(24)]
+
+    def kill_one() -> None:
+        wait_until(lambda: steps_moved(server, "engine-0"))
+        os.kill(before["engine-0"], signal.SIGKILL)
+
+    completions = generate_and_meanwhile(engine, ask(*questions), kill_one)
+    assert [completion.request_id for completion in completions] == [f"r{number}" for number in range(24)]
+    assert all(completion.answer for completion in completions)
+    after = pids(server)
+    assert after["engine-0"] != before["engine-0"] and after["engine-1"] == before["engine-1"]
+
+
+def steps_moved(server: dict, name: str) -> bool:
+    """Whether the engine has taken a step since the last time that this asked."""
+    import ray
+
+    steps = ray.get(ray.get_actor(name, namespace=server["namespace"]).attend.remote("test"))
+    moved = steps > _seen.get(name, steps)
+    _seen[name] = steps
+    return moved
+
+
+_seen: dict[str, int] = {}
+
+
+def test_an_engine_that_stands_still_is_restarted(server):
+    engine = RayVllmEngine(server, no_progress_seconds=20)
+    engine.generate(ask("Hi."), Sampling(max_tokens=1))
+    before = pids(server)
+    os.kill(before["engine-1"], signal.SIGSTOP)
+    completions = engine.generate(ask(*[f"Count to {number}." for number in range(8)]), SHORT)
+    assert all(completion.answer for completion in completions)
+    assert pids(server)["engine-1"] != before["engine-1"]
+    engine.close()
+
+
+def test_an_engine_that_cannot_start_says_so(model, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in model.path.iterdir():
+        (broken / file.name).symlink_to(file)
+    (broken / "model.safetensors").unlink()
+    (broken / "model.safetensors").write_bytes(b"no weights")
+    wrong = Model(path=broken, name="broken", revision="0" * 32, license="MIT", max_model_len=8192)
+    with (
+        pytest.raises(EngineStartError, match="could not start(?s:.*)header"),
+        lease("inference", settings(wrong), state_folder=tmp_path / "state"),
+    ):
+        pass
+
+
+def test_a_start_that_takes_too_long_is_ended(model, tmp_path):
+    with (
+        pytest.raises(EngineStartError, match="engine-0 did not answer within 1 s"),
+        lease("inference", settings(model, startup_seconds=1), state_folder=tmp_path / "state"),
+    ):
+        pass
+
+
+def test_a_server_that_is_gone_ends_the_call_and_not_the_process(model, tmp_path):
+    """The host of a server of its own is killed -9 with a call in flight."""
+    with lease("inference", settings(model, startup_seconds=480), state_folder=tmp_path) as endpoint:
+        (folder,) = tmp_path.glob("engines/*")
+        record = EngineFolder(folder).record()
+        engine = RayVllmEngine(endpoint)
+        engine.generate(ask("Hi."), Sampling(max_tokens=1))
+        os.kill(record.process.pid, signal.SIGKILL)
+        with pytest.raises(EngineDeadError, match="0 of 64 requests"):
+            engine.generate(ask(*["Tell a long story."] * 64), Sampling(max_tokens=300))
+        engine.close()
