@@ -62,7 +62,7 @@ class TokenizedDocuments:
 
 
 def open_tokenizer(tokenizer_file: str) -> Tokenizer:
-    """Return the tokenizer without truncation, padding and special tokens read from text; ValueError names a bad file."""
+    """Return the tokenizer, which cuts, pads and adds nothing; ValueError names a bad file."""
     try:
         tokenizer = Tokenizer.from_buffer(_read(tokenizer_file))
     # The library raises nothing narrower.

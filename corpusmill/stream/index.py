@@ -1,0 +1,174 @@
+"""Where the sequences of a component lie: an index of row groups, made and checked when a stream opens.
+
+Sequences are numbered by partition, and inside it by their column `sequence`, so the numbers depend on content alone,
+not on file names or attempts. Costs: one manifest read per table and one footer per file, 16 at a time; some 50 bytes a
+row group are kept.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.lake.errors import PartitionMissingError, TableMissingError
+from corpusmill.lake.partitions import DataFileRef
+from corpusmill.lake.store import Store
+from corpusmill.lake.tables import Lake
+from corpusmill.mix.inventory import PartitionPin
+from corpusmill.mix.plan import Plan, PlannedComponent
+from corpusmill.stream.inventory import pinned_snapshots
+
+_READERS = 16
+
+
+class ComponentChangedError(ValueError):
+    """The lake no longer holds what the plan pinned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroup:
+    """A stretch of consecutive sequences in one file."""
+
+    path: str
+    number: int
+    partition: str
+    num_rows: int
+    first_sequence: int
+    last_sequence: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentIndex:
+    """The row groups of a component in the order of its sequences."""
+
+    groups: tuple[RowGroup, ...]
+    starts: np.ndarray[Any, np.dtype[np.int64]]
+    """Number of each row group's first sequence, and after the last one how many there are."""
+
+    @property
+    def num_sequences(self) -> int:
+        return int(self.starts[-1])
+
+    def overlapping(self, start: int, stop: int) -> Iterator[tuple[RowGroup, int, int]]:
+        """Yield the row groups of sequences start to stop (half-open), each with its own half-open range of rows."""
+        number = int(np.searchsorted(self.starts, start, side="right")) - 1
+        while number < len(self.groups) and self.starts[number] < stop:
+            first = int(self.starts[number])
+            group = self.groups[number]
+            yield group, max(start - first, 0), min(stop - first, group.num_rows)
+            number += 1
+
+
+def open_components(lake: Lake, plan: Plan) -> list[ComponentIndex]:
+    """Return the index of each component of a plan.
+
+    Raises PartitionMissingError or ComponentChangedError, before anything is read, when a pinned partition is not there
+    with the content that was pinned.
+    """
+    return [_open_component(lake, component, plan) for component in plan.components]
+
+
+def read_token_counts(lake: Lake, plan: Plan) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return how many tokens each sequence of each component holds, in the order in which the stream numbers them."""
+    return [
+        np.concatenate([_row_tokens(lake.store, group) for group in index.groups])
+        for index in open_components(lake, plan)
+    ]
+
+
+def read_row_group(store: Store, group: RowGroup, columns: Sequence[str]) -> pa.Table:
+    """Return some columns of a row group; a damaged file raises ComponentChangedError naming it."""
+    try:
+        with store.open_input(group.path) as source, pq.ParquetFile(source, pre_buffer=True) as file:
+            return file.read_row_group(group.number, columns=list(columns))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ComponentChangedError(f"row group {group.number} of {group.path} cannot be read: {error}") from error
+
+
+def _open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> ComponentIndex:
+    files = [ref for pin in component.pins for ref in _pinned_files(lake, pin, plan)]
+    with ThreadPoolExecutor(_READERS) as readers:
+        found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
+    groups = sorted(
+        (group for groups in found for group in groups), key=lambda group: (group.partition, group.first_sequence)
+    )
+    _check_groups(component, groups)
+    return ComponentIndex(
+        groups=tuple(groups), starts=np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
+    )
+
+
+def _pinned_files(lake: Lake, pin: PartitionPin, plan: Plan) -> list[DataFileRef]:
+    """Return the files of a partition as it was pinned: the committed ones, or when they are others the old ones."""
+    if _content_hash(lake, pin) == pin.content_hash:
+        files = lake.files(pin.table, [pin.partition])
+        # Asked again: the files are the pinned ones only if nobody committed in between.
+        if _content_hash(lake, pin) == pin.content_hash:
+            return files
+    for snapshot_id in pinned_snapshots(lake, plan, pin.table):
+        try:
+            return lake.files(pin.table, [pin.partition], snapshot_id=snapshot_id)
+        except (TableMissingError, PartitionMissingError):
+            continue
+    raise ComponentChangedError(
+        f"{pin.table}, partition {pin.partition!r}: the plan pins content {pin.content_hash}, the lake has "
+        f"{_content_hash(lake, pin) or 'no such partition'} and no version with the pinned one; materialize the "
+        "partition as it was, or make a new plan"
+    )
+
+
+def _content_hash(lake: Lake, pin: PartitionPin) -> str | None:
+    state = lake.partition(pin.table, pin.partition)
+    return None if state is None else state.content_hash
+
+
+def _row_groups(store: Store, ref: DataFileRef) -> list[RowGroup]:
+    try:
+        with store.open_input(ref.path) as source, pq.ParquetFile(source) as file:
+            metadata = file.metadata
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ComponentChangedError(f"{ref.path} is committed but cannot be read: {error}") from error
+    names = [metadata.schema.column(position).path for position in range(metadata.num_columns)]
+    column = names.index("sequence")
+    groups = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        bounds = group.column(column).statistics
+        groups.append(
+            RowGroup(
+                path=ref.path,
+                number=number,
+                partition=ref.partition,
+                num_rows=group.num_rows,
+                first_sequence=bounds.min,
+                last_sequence=bounds.max,
+            )
+        )
+    return groups
+
+
+def _check_groups(component: PlannedComponent, groups: Sequence[RowGroup]) -> None:
+    num_sequences = sum(group.num_rows for group in groups)
+    if num_sequences != component.num_sequences:
+        raise ComponentChangedError(
+            f"component {component.name!r} pins {component.num_sequences:,} sequences of {component.table}, its files "
+            f"hold {num_sequences:,}; make a new plan"
+        )
+    for before, after in pairwise(groups):
+        if before.partition == after.partition and after.first_sequence <= before.last_sequence:
+            raise ComponentChangedError(
+                f"{component.table}, partition {after.partition!r}: sequence {after.first_sequence} is both in "
+                f"{before.path} and {after.path}; sequences of a partition need different numbers"
+            )
+
+
+def _row_tokens(store: Store, group: RowGroup) -> np.ndarray[Any, np.dtype[np.int64]]:
+    lengths = read_row_group(store, group, ["lengths"])["lengths"].combine_chunks()
+    tokens = np.concatenate([[0], np.cumsum(lengths.flatten().to_numpy(), dtype=np.int64)])
+    ends = np.cumsum(lengths.value_lengths().to_numpy())
+    return np.diff(tokens[np.concatenate([[0], ends])])

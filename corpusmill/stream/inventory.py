@@ -1,0 +1,82 @@
+"""From the lake to a plan and back: what it holds of packed sequences, and the plan that it keeps of a mix."""
+
+from collections.abc import Iterable
+
+from corpusmill.lake.errors import TableMissingError
+from corpusmill.lake.tables import Lake
+from corpusmill.mix.inventory import Inventory, pin_partition
+from corpusmill.mix.plan import Plan, plan_from_table
+
+PLAN_TABLE = "mixed/mixtures/plan"
+"""Partitioned by mix."""
+
+
+def read_inventory(lake: Lake, tables: Iterable[str]) -> Inventory:
+    """Return the committed partitions of some tokenized tables; raises GateFailedError for one whose gate failed."""
+    pins, snapshots = [], {}
+    for table in sorted({*tables}):
+        held = lake.partitions(table)
+        if not held:
+            continue
+        snapshots[table] = lake.snapshot_id(table)
+        lake.files(table, sorted(held))
+        pins += [
+            pin_partition(
+                table,
+                partition=partition,
+                content_hash=state.content_hash,
+                num_sequences=state.num_rows,
+                state=state.state,
+            )
+            for partition, state in held.items()
+        ]
+    return Inventory(pins=pins, snapshots=snapshots)
+
+
+def plan_tag(plan: Plan) -> str:
+    """Return the tag that spares a plan, and the table snapshots that it pins, from expiry."""
+    return f"mix-{plan.mix}-{plan.version}"
+
+
+def tag_components(lake: Lake, plan: Plan) -> None:
+    """Tag the table snapshots that a plan pins; a version that is already tagged keeps its tags."""
+    for table, snapshot_id in plan.snapshots.items():
+        if plan_tag(plan) not in lake.tags(table):
+            lake.tag(table, plan_tag(plan), snapshot_id)
+
+
+def tag_plan(lake: Lake, plan: Plan) -> None:
+    """Tag the committed plan itself, so that `name@version` can be opened when the mix has a newer one."""
+    state = lake.partition(PLAN_TABLE, plan.mix)
+    if state is not None and plan_tag(plan) not in lake.tags(PLAN_TABLE):
+        lake.tag(PLAN_TABLE, plan_tag(plan), state.snapshot_id)
+
+
+def pinned_snapshots(lake: Lake, plan: Plan, table: str) -> list[int]:
+    """Return the snapshots of a table that may hold what a plan pinned, best first."""
+    if table not in lake.tables():
+        return []
+    found = (lake.tags(table).get(plan_tag(plan)), plan.snapshots.get(table))
+    return [snapshot_id for snapshot_id in found if snapshot_id is not None]
+
+
+def read_plan(lake: Lake, mix: str) -> Plan:
+    """Return the plan of a mix: `demo` is the current one, `demo@<version>` one version of it.
+
+    Raises ValueError when the lake has no such mix or version.
+    """
+    name, _, version = mix.partition("@")
+    state = lake.partition(PLAN_TABLE, name)
+    if state is None:
+        raise ValueError(f"there is no mix {name!r}; {PLAN_TABLE} has {sorted(lake.partitions(PLAN_TABLE)) or 'none'}")
+    current = plan_from_table(lake.read(PLAN_TABLE, partitions=[name]), mix=name)
+    if not version or version == current.version:
+        return current
+    tagged = lake.tags(PLAN_TABLE).get(f"mix-{name}-{version}")
+    if tagged is None:
+        raise ValueError(f"mix {name!r} has no version {version!r}; its current version is {current.version!r}")
+    try:
+        rows = lake.read(PLAN_TABLE, partitions=[name], snapshot_id=tagged)
+    except TableMissingError as error:
+        raise ValueError(f"version {version!r} of mix {name!r} can no longer be read: {error}") from error
+    return plan_from_table(rows, mix=name)

@@ -1,0 +1,188 @@
+"""A mixture as a stream: the sequence at any position, and where each of its tokens came from.
+
+The stream is one global sequence of positions. Rank r of n takes positions r, r + n, r + 2n, ... of it; a checkpoint is
+the next global position, so it can be taken up by any other number of ranks.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpusmill.lake.store import LakeSettings
+from corpusmill.lake.tables import Lake
+from corpusmill.mix.order import Order
+from corpusmill.stream.index import open_components
+from corpusmill.stream.inventory import read_plan
+from corpusmill.stream.reader import SequenceReader, Tokens
+
+CACHE_BYTES = 512 << 20
+_LOOKAHEAD = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One packed sequence of the stream."""
+
+    position: int
+    component: str
+    epoch: int
+    index: int
+    """Number of the sequence in its component."""
+    tokens: Tokens
+    """At most the mixture's sequence length; not padded."""
+    lengths: Tokens
+    """Tokens of each document piece: attention and loss must not cross these boundaries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Consecutive tokens of one document."""
+
+    doc_id: str
+    start: int
+    """Number of the first token in the document."""
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the sequence at a position came from."""
+
+    position: int
+    component: str
+    epoch: int
+    table: str
+    partition: str
+    index: int
+    pieces: tuple[Piece, ...]
+
+
+class MixtureStream:
+    """Iterates over the samples of one rank, from where it stands; each sample it gives moves it on.
+
+    `mix` is a name for the current version or `name@version`. Opening checks that every pinned partition is there with
+    the pinned content, before the first sample. Pickles without its cache, for workers.
+    """
+
+    def __init__(
+        self,
+        settings: LakeSettings,
+        mix: str,
+        *,
+        rank: int = 0,
+        world_size: int = 1,
+        start: int = 0,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
+        lake = Lake(settings)
+        try:
+            self.plan = read_plan(lake, mix)
+            components = open_components(lake, self.plan)
+        finally:
+            lake.close()
+        self.rank, self.world_size = rank, world_size
+        self._reader = SequenceReader(
+            lake.store, components, block_sequences=self.plan.block_sequences, cache_bytes=cache_bytes
+        )
+        self._position = 0
+        self.seek(start)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_order"}
+
+    @property
+    def mix(self) -> str:
+        """Name and version: with a position, all that a run needs to record to be replayed."""
+        return f"{self.plan.mix}@{self.plan.version}"
+
+    @property
+    def num_positions(self) -> int:
+        """Length of the global sequence."""
+        return self.plan.num_positions
+
+    @property
+    def position(self) -> int:
+        """The next global position, the same on all ranks that have taken as many samples."""
+        return min(self._position, self.num_positions)
+
+    def seek(self, position: int) -> None:
+        """Go on from a global position, whichever rank this is."""
+        if not 0 <= position <= self.num_positions:
+            raise ValueError(f"mix {self.mix} has positions 0 to {self.num_positions}, got {position}")
+        self._position = position
+
+    def __iter__(self) -> Iterator[Sample]:
+        while self._position + self.rank < self.num_positions:
+            stop = min(self._position + _LOOKAHEAD * self.world_size, self.num_positions)
+            for sample in self._samples(range(self._position + self.rank, stop, self.world_size)):
+                self._position = sample.position - self.rank + self.world_size
+                yield sample
+        # The last round may have nothing for this rank; it has ended for all.
+        self._position = self.num_positions
+
+    def read(self, positions: Sequence[int]) -> list[Sample]:
+        """Return the samples at any positions, without moving the stream."""
+        return list(self._samples(positions))
+
+    def provenance(self, position: int) -> Provenance:
+        """Return where the sequence at a position came from."""
+        found = self._order.locate(self._within([position]))
+        number, index = int(found.component_T[0]), int(found.index_T[0])
+        component = self.plan.components[number]
+        pieces = self._reader.read_pieces(number, index)
+        return Provenance(
+            position=position,
+            component=component.name,
+            epoch=int(found.epoch_T[0]),
+            table=component.table,
+            partition=pieces.partition,
+            index=index,
+            pieces=tuple(
+                Piece(doc_id=doc_id, start=start, length=length)
+                for doc_id, start, length in zip(pieces.doc_ids, pieces.starts, pieces.lengths, strict=True)
+            ),
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the stream stands. Take it on all ranks after as many samples; any number of ranks may go on."""
+        return {"mix": self.plan.mix, "mix_version": self.plan.version, "position": self.position}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict`; raises ValueError when it is of another mix or version."""
+        given = f"{state['mix']}@{state['mix_version']}"
+        if given != self.mix:
+            raise ValueError(f"the checkpoint is of mix {given}, the stream of {self.mix}; open the stream as {given}")
+        self.seek(state["position"])
+
+    @functools.cached_property
+    def _order(self) -> Order:
+        return self.plan.order()
+
+    def _samples(self, positions: Sequence[int]) -> Iterator[Sample]:
+        found = self._order.locate(self._within(positions))
+        located = zip(
+            positions, found.component_T.tolist(), found.epoch_T.tolist(), found.index_T.tolist(), strict=True
+        )
+        for position, number, epoch, index in located:
+            tokens, lengths = self._reader.read(number, index)
+            yield Sample(
+                position=position,
+                component=self.plan.components[number].name,
+                epoch=epoch,
+                index=index,
+                tokens=tokens,
+                lengths=lengths,
+            )
+
+    def _within(self, positions: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        asked = np.asarray(positions, np.int64)
+        if asked.size and not 0 <= asked.min() <= asked.max() < self.num_positions:
+            raise ValueError(
+                f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {asked.min()} to {asked.max()}"
+            )
+        return asked

@@ -1,0 +1,235 @@
+"""The stream over a real lake: what it gives, from where, and that it goes on where it stopped."""
+
+import itertools
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corpusmill.mix.report import realise
+from corpusmill.stream import loader
+from corpusmill.stream.index import ComponentChangedError, open_components, read_token_counts
+from corpusmill.stream.inventory import PLAN_TABLE, read_inventory, read_plan
+from corpusmill.stream.loader import MixtureStream, Piece, Provenance
+from tests.stream.conftest import LENGTH, sequence_row
+
+WEB, CODE = "tokenized/web/sequences", "tokenized/code/sequences"
+
+
+def spelled(samples) -> list[tuple]:
+    return [(one.position, one.component, one.epoch, one.index, one.tokens.tolist()) for one in samples]
+
+
+def test_a_position_gives_the_sequence_that_the_order_names(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    samples = list(stream)
+    found = stream.plan.order().locate(np.arange(stream.num_positions))
+    assert [one.position for one in samples] == list(range(stream.num_positions))
+    for one, number, epoch, index in zip(samples, found.component_T, found.epoch_T, found.index_T, strict=True):
+        assert (one.component, one.epoch, one.index) == (["web", "code"][number], epoch, index)
+        assert one.tokens.tolist() == sequence_row(int(number) + 1, int(index), 0)["tokens"]
+        assert one.lengths.tolist() == sequence_row(int(number) + 1, int(index), 0)["lengths"]
+
+
+def test_the_index_of_row_groups_is_more_than_one_a_file(demo):
+    """The fixture must exercise blocks that straddle row groups and files."""
+    web, code = open_components(demo.lake, read_plan(demo.lake, "demo"))
+    assert len({group.path for group in web.groups}) == 3 and len(web.groups) >= 6
+    assert web.num_sequences == 30 and code.num_sequences == 20
+
+
+def test_provenance_of_every_position(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    for one in stream.read(range(stream.num_positions)):
+        number = {"web": 1, "code": 2}[one.component]
+        row = sequence_row(number, one.index, 0)
+        assert stream.provenance(one.position) == Provenance(
+            position=one.position,
+            component=one.component,
+            epoch=one.epoch,
+            table=f"tokenized/{one.component}/sequences",
+            partition="s2" if number == 1 and one.index >= 20 else "s1",
+            index=one.index,
+            pieces=tuple(itertools.starmap(piece, zip(row["doc_ids"], row["starts"], row["lengths"], strict=True))),
+        )
+
+
+def piece(doc_id: str, start: int, length: int) -> Piece:
+    return Piece(doc_id=doc_id, start=start, length=length)
+
+
+def test_realised_shares_are_those_of_the_tokens_that_the_stream_gives(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    report = realise(stream.plan, read_token_counts(demo.lake, stream.plan)).to_pylist()
+    given = {"web": 0, "code": 0}
+    for one in stream:
+        given[one.component] += len(one.tokens)
+    assert {row["component"]: row["realised_tokens"] for row in report} == given
+    assert report[0]["realised_share"] == pytest.approx(0.7, abs=0.03)
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 200, 1 << 20])
+def test_the_cache_changes_nothing_but_speed(demo, cache_bytes):
+    assert spelled(MixtureStream(demo.settings, "demo", cache_bytes=cache_bytes)) == spelled(
+        MixtureStream(demo.settings, "demo")
+    )
+
+
+def test_the_cache_is_bounded(demo):
+    stream = MixtureStream(demo.settings, "demo", cache_bytes=300)
+    for _ in stream:
+        blocks = stream._reader._blocks
+        assert stream._reader._held_bytes == sum(block.num_bytes for block in blocks.values())
+        assert stream._reader._held_bytes <= 300 and blocks
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3, 8])
+def test_ranks_share_the_global_sequence(demo, world_size):
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    for rank in range(world_size):
+        stream = MixtureStream(demo.settings, "demo", rank=rank, world_size=world_size)
+        assert spelled(stream) == whole[rank::world_size]
+        assert stream.position == len(whole)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=6)
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 12)), min_size=1, max_size=5))
+def test_case_25_resume_at_any_step_with_any_ranks_is_the_uninterrupted_stream(demo, legs):
+    """Each leg runs some ranks for some steps, checkpoints, and the next leg goes on with another number of ranks."""
+    whole = MixtureStream(demo.settings, "demo")
+    state, taken = whole.state_dict(), []
+    for world_size, num_steps in legs:
+        ranks = [MixtureStream(demo.settings, "demo", rank=rank, world_size=world_size) for rank in range(world_size)]
+        for one in ranks:
+            one.load_state_dict(state)
+        iterators = [iter(one) for one in ranks]
+        for _ in range(num_steps):
+            taken += [sample for iterator in iterators if (sample := next(iterator, None))]
+        states = [one.state_dict() for one in ranks]
+        assert states == [states[0]] * world_size
+        state = states[0]
+    whole.load_state_dict(state)
+    assert spelled(taken) + spelled(whole) == spelled(MixtureStream(demo.settings, "demo"))
+
+
+def test_a_stream_can_start_anywhere_and_lookahead_does_not_count(demo, monkeypatch):
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    monkeypatch.setattr(loader, "_LOOKAHEAD", 4)
+    stream = MixtureStream(demo.settings, "demo", start=10)
+    first = list(itertools.islice(stream, 7))
+    assert spelled(first) == whole[10:17]
+    assert stream.state_dict() == {"mix": "demo", "mix_version": stream.plan.version, "position": 17}
+    assert spelled(pickle.loads(pickle.dumps(stream))) == whole[17:]
+    assert spelled(stream.read([40, 3, 3])) == [whole[40], whole[3], whole[3]]
+    assert stream.position == 17
+
+
+def test_the_stream_does_not_depend_on_files_or_attempts(demo, tmp_path):
+    """The same rows in other files with other names, made by another attempt, are the same stream."""
+    whole, version = spelled(MixtureStream(demo.settings, "demo")), read_plan(demo.lake, "demo").version
+    web = [sequence_row(1, number, number % 20) for number in range(30)]
+    demo.commit_sequences(WEB, "s1", [web[15:20], web[:2], web[2:15]], names=["a", "b", "c"])
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
+    demo.plan({"web": 0.7, "code": 0.3}, seed=5)
+    assert read_plan(demo.lake, "demo").version == version
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
+
+
+def test_case_23_a_component_that_is_missing_fails_before_the_first_batch(demo, tmp_path):
+    made = read_plan(demo.lake, "demo")
+    with pytest.raises(ValueError, match="tokenized/stem/sequences has no committed sequences"):
+        demo.plan({"web": 1, "stem": 1})
+    # A lake that has the plan and the web pages, but not the code.
+    other = type(demo)(tmp_path / "other")
+    web = [sequence_row(1, number, number % 20) for number in range(30)]
+    other.commit_sequences(WEB, "s1", [web[:20]])
+    other.commit_sequences(WEB, "s2", [web[20:]])
+    other.write(CODE, "s1", [[sequence_row(2, 0, 0)]])
+    other.commit_plan(replace(made, snapshots={}))
+    with pytest.raises(ComponentChangedError, match=r"tokenized/code/sequences, partition 's1': .* no such partition"):
+        MixtureStream(other.settings, "demo")
+    other.lake.close()
+
+
+def test_case_23_changed_content_is_read_as_it_was_pinned_or_refused(demo, tmp_path):
+    made = read_plan(demo.lake, "demo")
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    demo.commit_sequences(CODE, "s1", [[sequence_row(3, number, number) for number in range(20)]])
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole, "the pinned snapshot is still there"
+    other = type(demo)(tmp_path / "other")
+    web = [sequence_row(1, number, number % 20) for number in range(30)]
+    other.commit_sequences(WEB, "s1", [web[:20]])
+    other.commit_sequences(WEB, "s2", [web[20:]])
+    other.commit_sequences(CODE, "s1", [[sequence_row(3, number, number) for number in range(20)]])
+    other.commit_plan(replace(made, snapshots={}))
+    with pytest.raises(ComponentChangedError, match=r"the plan pins content .*, the lake has .* and no version with"):
+        MixtureStream(other.settings, "demo")
+    other.lake.close()
+
+
+def test_case_26_readers_never_see_what_is_half_written(demo):
+    """A newer attempt has written files and not committed: nobody notices. A committed file is cut short: it is named."""
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    pinned = read_inventory(demo.lake, [WEB, CODE])
+    demo.write(WEB, "s1", [[sequence_row(9, number, number) for number in range(5)]])
+    demo.write(PLAN_TABLE, "demo", [], schema=demo.lake.schema(PLAN_TABLE).remove(0))
+    assert read_inventory(demo.lake, [WEB, CODE]) == pinned
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
+    path = demo.lake.files(CODE)[0].path
+    with open(path, "r+b") as file:
+        file.truncate(50)
+    with pytest.raises(ComponentChangedError, match=r"is committed but cannot be read"):
+        MixtureStream(demo.settings, "demo")
+
+
+def test_sequences_with_the_same_number_are_refused(small_lake):
+    rows = [[sequence_row(1, 0, 0), sequence_row(1, 1, 1)], [sequence_row(1, 2, 1)]]
+    small_lake.commit_sequences(WEB, "s1", rows)
+    small_lake.plan({"web": 1})
+    with pytest.raises(ComponentChangedError, match="sequence 1 is both in"):
+        MixtureStream(small_lake.settings, "demo")
+
+
+def test_an_old_version_replays_after_a_new_plan(demo):
+    old = MixtureStream(demo.settings, "demo")
+    whole = spelled(old)
+    demo.commit_sequences(CODE, "s2", [[sequence_row(2, number, number) for number in range(50, 60)]])
+    demo.plan({"web": 0.5, "code": 0.5}, seed=6)
+    new = MixtureStream(demo.settings, "demo")
+    assert new.mix != old.mix
+    assert spelled(MixtureStream(demo.settings, old.mix)) == whole
+    with pytest.raises(
+        ValueError, match=rf"the checkpoint is of mix {old.mix}, the stream of {new.mix}; open the stream"
+    ):
+        new.load_state_dict(old.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("mix", "settings", "message"),
+    [
+        ("dmeo", {}, r"there is no mix 'dmeo'; mixed/mixtures/plan has \['demo'\]"),
+        ("demo@0123456789abcdef", {}, "mix 'demo' has no version '0123456789abcdef'; its current version is"),
+        ("demo", {"rank": 2, "world_size": 2}, "rank must be one of 0 to 1 in a world of 2, got 2"),
+        ("demo", {"rank": -1}, "rank must be one of 0 to 0"),
+        ("demo", {"start": 10_000}, "has positions 0 to .*, got 10000"),
+    ],
+)
+def test_what_cannot_be_opened_is_named(demo, mix, settings, message):
+    with pytest.raises(ValueError, match=message):
+        MixtureStream(demo.settings, mix, **settings)
+
+
+def test_positions_outside_the_stream_are_refused(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    for position in (-1, stream.num_positions):
+        with pytest.raises(
+            ValueError, match=f"positions 0 to {stream.num_positions - 1}, got {position} to {position}"
+        ):
+            stream.read([position])
+
+
+def test_sequences_are_as_long_as_the_plan_says(demo):
+    assert {len(one.tokens) for one in MixtureStream(demo.settings, "demo")} == set(range(3, LENGTH + 1))

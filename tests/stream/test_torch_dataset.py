@@ -1,0 +1,119 @@
+"""The stream in a DataLoader: whole batches, any number of workers, and two real ranks that are killed and resumed by one."""
+
+import os
+import socket
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from corpusmill.stream.loader import MixtureStream
+from corpusmill.stream.torch_dataset import MixtureLoader, torch_dataset
+
+pytest.importorskip("torch", reason="torch is not installed: the cpu extra brings it")
+
+RANK = Path(__file__).with_name("training_rank.py")
+
+
+def batches_of(stream: MixtureStream, **settings) -> list[dict]:
+    return [as_lists(batch) for batch in MixtureLoader(stream, **settings)]
+
+
+def as_lists(batch: dict) -> dict:
+    return {name: value if isinstance(value, int) else value.tolist() for name, value in batch.items()}
+
+
+def test_a_batch_written_out(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    first, second = stream.read([0, 1])
+    batch = as_lists(next(iter(MixtureLoader(stream, batch_size=2))))
+    assert batch == {
+        "tokens": [one.tokens.tolist() + [0] * (8 - len(one.tokens)) for one in (first, second)],
+        "document": [[1, 1] + [2] * (len(one.tokens) - 2) + [0] * (8 - len(one.tokens)) for one in (first, second)],
+        "position": [0, 1],
+        "next_position": 2,
+    }
+
+
+def test_only_whole_global_batches_are_given(demo):
+    """129 positions, batches of 4 on 2 ranks: 16 global batches of 8, and one position is left."""
+    loaders = [
+        MixtureLoader(MixtureStream(demo.settings, "demo", rank=rank, world_size=2), batch_size=4) for rank in (0, 1)
+    ]
+    assert [len(loader) for loader in loaders] == [16, 16]
+    given = [as_lists(batch) for loader in loaders for batch in loader]
+    assert len(given) == 32
+    assert sorted(position for batch in given for position in batch["position"]) == list(range(128))
+
+
+@pytest.mark.slow
+def test_case_25_workers_change_nothing_and_prefetched_batches_do_not_count(demo):
+    whole = batches_of(MixtureStream(demo.settings, "demo"), batch_size=4)
+    loader = MixtureLoader(MixtureStream(demo.settings, "demo"), batch_size=4, num_workers=2)
+    begun = [as_lists(batch) for batch in islice(loader, 5)]
+    state = loader.state_dict()
+    assert state["position"] == 20
+    resumed = MixtureLoader(MixtureStream(demo.settings, "demo"), batch_size=4, num_workers=1)
+    resumed.load_state_dict(state)
+    assert begun + [as_lists(batch) for batch in resumed] == whole
+
+
+@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"batch_size": 2, "num_workers": -1}])
+def test_sizes_that_make_no_sense_are_refused(demo, settings):
+    with pytest.raises(ValueError, match="needs batches of at least 1 and no negative workers"):
+        MixtureLoader(MixtureStream(demo.settings, "demo"), **settings)
+
+
+def test_it_is_an_iterable_dataset(demo):
+    from torch.utils.data import IterableDataset
+
+    assert isinstance(torch_dataset(MixtureStream(demo.settings, "demo"), batch_size=1), IterableDataset)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start_ranks(folder, *, world_size: int, stop_after: int | None) -> list[subprocess.Popen]:
+    """Start training ranks that agree over gloo; each writes the positions and tokens that it trained on."""
+    port = free_port()
+    return [
+        subprocess.Popen(
+            [sys.executable, str(RANK), str(folder), str(rank), str(world_size), str(stop_after or 0), str(port)],
+            cwd=RANK.parents[2],
+            env={**os.environ, "PYTHONPATH": str(RANK.parents[2])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(world_size)
+    ]
+
+
+@pytest.mark.slow
+def test_case_25_two_ranks_give_the_global_order_and_one_goes_on_after_they_were_killed(demo, tmp_path):
+    """Both ranks checkpoint after every step and are killed in the middle of the sixth; one rank goes on."""
+    folder = Path(demo.settings.store.root).parent
+    pair = start_ranks(folder, world_size=2, stop_after=5)
+    said = [one.stdout.readline() for one in pair]
+    for one in pair:
+        one.kill()
+    errors = [one.communicate()[1] for one in pair]
+    assert said == ["ready\n", "ready\n"], errors
+    [last] = start_ranks(folder, world_size=1, stop_after=None)
+    errors = last.communicate()[1]
+    assert last.returncode == 0, errors
+    whole = [
+        f"{one.position} {' '.join(map(str, one.tokens.tolist()))}"
+        for one in MixtureStream(demo.settings, "demo").read(range(128))
+    ]
+    two = [(folder / f"trained-{rank}-of-2.txt").read_text().splitlines() for rank in (0, 1)]
+    rest = (folder / "trained-0-of-1.txt").read_text().splitlines()
+    assert len(two[0]) == len(two[1]) == 20 and len(rest) == 88
+    assert [line for pair in zip(*two, strict=True) for line in pair] == whole[:40]
+    assert rest == whole[40:]
