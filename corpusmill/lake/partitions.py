@@ -77,7 +77,7 @@ class PartitionState:
         return STATE_PREFIX + self.partition, json.dumps(value, sort_keys=True, allow_nan=False)
 
 
-@dataclass(frozen=True, kw_only=True, order=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DataFileRef:
     """A committed data file."""
 

@@ -170,7 +170,8 @@ def _open_client(settings: StoreSettings, max_attempts: int) -> Any:
     import boto3
     from botocore.config import Config
 
-    return boto3.client(
+    # A session of its own: the default one is not safe to share between threads and never looks for new credentials.
+    return boto3.session.Session().client(
         "s3",
         endpoint_url=settings.endpoint,
         region_name=settings.region or "us-east-1",
