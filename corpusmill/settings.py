@@ -17,7 +17,7 @@ from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
 SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
 DEFAULT_FILE = "corpusmill.toml"
-FORMATS = ("warc", "wet", "html", "parquet", "jsonl", "package")
+FORMATS = ("warc", "wet", "html", "text", "parquet", "jsonl", "package")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class SourceSettings:
 
     uri: str
     format: str
-    """One of warc, wet, html, parquet, jsonl, package."""
+    """One of warc, wet, html, text, parquet, jsonl, package."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the reader of that format takes, such as `text_column` or `include`."""
 
@@ -185,9 +185,14 @@ def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:
     )
 
 
-def _sample_sources(state_folder: str) -> dict[str, dict[str, str]]:
-    formats = {"web": "warc", "code": "package", "stem": "package"}
-    return {name: {"uri": f"{state_folder}/sample/{name}", "format": form} for name, form in formats.items()}
+def _sample_sources(state_folder: str) -> dict[str, dict[str, Any]]:
+    """Return the sources of the sample that the demo downloads."""
+    sample = f"{state_folder}/sample"
+    return {
+        "web": {"uri": f"{sample}/web", "format": "warc"},
+        "code": {"uri": f"{sample}/code", "format": "package", "options": {"include": ["*.py"]}},
+        "stem": {"uri": f"{sample}/stem", "format": "package", "options": {"include": ["*.rst"]}},
+    }
 
 
 def _lake(table: Mapping[str, Any], *, state_folder: str, base: Path) -> LakeSettings:
