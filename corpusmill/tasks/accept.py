@@ -17,6 +17,7 @@ from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.tasks import completions, requests
+from corpusmill.tasks.behaviour import check_behaviour
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.inference import generator
 from corpusmill.tasks.seeds import SeedReader, seed_snapshot, seed_table
@@ -59,8 +60,6 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield one SYNTHESIZED row for every seed that one request file asks about."""
-    from corpusmill.engines.sandbox import check_doctests
-
     asked = read_rows(context.store, inputs["request_file"])
     answers = _answers(inputs["completion_files"], asked, context)
     recipe = Recipe.from_json(parameters["recipe"])
@@ -70,7 +69,7 @@ def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], conte
         SeedReader(context.store, asked).seeds(asked),
         recipe=recipe,
         identity=EngineIdentity(**parameters["identity"]),
-        instruments=Instruments(check_code=check_doctests),
+        instruments=Instruments(check_code=check_behaviour),
     )
     context.add_counts(acceptance_counts(judged))
     kept = judged.filter(pc.is_null(judged["reject_reason"]))

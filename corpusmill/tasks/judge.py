@@ -3,7 +3,6 @@
 One shard a text file; a verdict names the text file that it judged. A document without text is judged `failure`.
 """
 
-import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 

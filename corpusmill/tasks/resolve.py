@@ -4,24 +4,23 @@ Unpartitioned. Its state keeps, for each snapshot, which signatures it saw and a
 `duplicates` is made again only where they changed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
-from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_documents
-from corpusmill.dedup.evidence import Evidence, Ranking
-from corpusmill.dedup.in_memory import gather_evidence
+from corpusmill.dedup.duplicates import Resolution, find_duplicates
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.dedup.texts import stored_texts
 from corpusmill.document import RESOLUTION
+from corpusmill.engines import spark_dedup
+from corpusmill.engines.spark import SparkEngine
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import sign
-from corpusmill.tasks.engine import spark_session
+from corpusmill.tasks.engine import curation_engine
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
 
@@ -64,36 +63,12 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def find_resolution(job: Job) -> Resolution:
     """Resolve all snapshots: candidates and verification on Spark, or in memory where the engine is plain."""
     parameters = DedupParameters.from_json(job.parameters)
-    if job.settings.spark.engine == "plain":
-        return resolve_documents(
-            lambda: documents(job),
-            lambda ranking: _evidence_in_memory(job, ranking, parameters),
-            parameters=parameters,
-            preferences=Preferences(),
-        )
-    from corpusmill.engines.spark_dedup import gather_evidence as gather_on_spark
-
-    paths = [file.path for file in job.lake.files(sign.table(job.dataset))]
-    with spark_session(job) as spark:
-
-        def find(ranking: Ranking) -> Evidence:
-            return gather_on_spark(
-                spark, paths, ranking=ranking, parameters=parameters, store_settings=job.lake.settings.store
-            )
-
-        return resolve_documents(lambda: documents(job), find, parameters=parameters, preferences=Preferences())
-
-
-def documents(job: Job) -> Iterator[pa.Table]:
-    """Yield the narrow columns of all signatures."""
-    for batch in job.lake.scan(sign.table(job.dataset), columns=list(DOCUMENT_COLUMNS)):
-        yield pa.Table.from_batches([batch])
-
-
-def _evidence_in_memory(job: Job, ranking: Ranking, parameters: DedupParameters) -> Evidence:
-    signatures = job.lake.read(sign.table(job.dataset))
-    return gather_evidence(
-        signatures, ranking=ranking, parameters=parameters, read_texts=stored_texts(job.lake.store)
+    with curation_engine(job) as engine:
+        if isinstance(engine, SparkEngine):
+            files = [file.path for file in job.lake.files(sign.table(job.dataset))]
+            return spark_dedup.find_duplicates(engine.session, files, parameters=parameters, store=job.lake.store)
+    return find_duplicates(
+        [job.lake.read(sign.table(job.dataset))], parameters=parameters, read_texts=stored_texts(job.lake.store)
     )
 
 
