@@ -26,7 +26,12 @@ class BoundedDataset(ds.FileSystemDataset):
     batch_rows: int = _MAX_BATCH_ROWS
 
     def scanner(self, **options: Any) -> ds.Scanner:
-        bounded = {"batch_size": self.batch_rows, "batch_readahead": 2, "fragment_readahead": 2, "cache_metadata": False}
+        bounded = {
+            "batch_size": self.batch_rows,
+            "batch_readahead": 2,
+            "fragment_readahead": 2,
+            "cache_metadata": False,
+        }
         return super().scanner(**{**bounded, **options})
 
 

@@ -18,7 +18,7 @@ from corpusmill.document import PLACE
 from corpusmill.lake.content_hash import combine, hash_table, to_hex
 from corpusmill.lake.errors import SchemaMismatchError
 from corpusmill.lake.names import check_partition
-from corpusmill.lake.schemas import PARTITION_KEY, table_schema
+from corpusmill.lake.schemas import table_schema
 from corpusmill.lake.store import Store
 
 _ROW_GROUP_BYTES = 64 << 20
@@ -70,7 +70,14 @@ class ShardWriter:
     """
 
     def __init__(
-        self, store: Store, *, directory: str, name: str, schema: pa.Schema, partition: str, target_bytes: int = 256 << 20
+        self,
+        store: Store,
+        *,
+        directory: str,
+        name: str,
+        schema: pa.Schema,
+        partition: str,
+        target_bytes: int = 256 << 20,
     ) -> None:
         self.files: list[WrittenFile] = []
         self._store = store
@@ -150,7 +157,7 @@ class _OpenFile:
             self._pending.stream,
             schema,
             compression="zstd",
-            write_statistics=[item.name for item in schema if _has_bounds(item.type)],  # type: ignore[arg-type]
+            write_statistics=[item.name for item in schema if _has_bounds(item.type)],
             metadata_collector=self._metadata,
         )
         self._num_rows = 0
@@ -212,7 +219,9 @@ def _split(table: pa.Table, limit: int) -> Iterator[pa.Table]:
 
 def _is_place(item: pa.Field) -> bool:
     """Return whether a column says where something lies; such a column is no part of the content."""
-    return bool(item.metadata) and all(item.metadata.get(name.encode()) == value.encode() for name, value in PLACE.items())
+    return bool(item.metadata) and all(
+        item.metadata.get(name.encode()) == value.encode() for name, value in PLACE.items()
+    )
 
 
 def _has_bounds(kind: pa.DataType) -> bool:
@@ -266,5 +275,6 @@ def _upper_bound(value: Any) -> Any:
 def _row_group_offsets(metadata: pq.FileMetaData) -> tuple[int, ...]:
     first_columns = [metadata.row_group(index).column(0) for index in range(metadata.num_row_groups)]
     return tuple(
-        column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset for column in first_columns
+        column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+        for column in first_columns
     )

@@ -7,6 +7,8 @@ Numba turns int64 with uint64 into float64, so every constant here is a uint64.
 import numba
 import numpy as np
 
+Pair = tuple[np.uint64, np.uint64]
+
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)
 _M1 = np.uint64(0xFF51AFD7ED558CCD)
@@ -22,12 +24,12 @@ _WORD = np.uint64(64)
 
 
 @numba.njit(cache=True)
-def _rotate(word, bits):
+def _rotate(word: np.uint64, bits: np.uint64) -> np.uint64:
     return (word << bits) | (word >> (_WORD - bits))
 
 
 @numba.njit(cache=True)
-def _finish(word):
+def _finish(word: np.uint64) -> np.uint64:
     word ^= word >> _SHIFT
     word *= _M1
     word ^= word >> _SHIFT
@@ -36,7 +38,7 @@ def _finish(word):
 
 
 @numba.njit(cache=True)
-def _finish_pair(first, second):
+def _finish_pair(first: np.uint64, second: np.uint64) -> Pair:
     first += second
     second += first
     first = _finish(first)
@@ -47,7 +49,7 @@ def _finish_pair(first, second):
 
 
 @numba.njit(cache=True)
-def _load(data, at):
+def _load(data: np.ndarray, at: int) -> np.uint64:
     """Return eight bytes as one little-endian word; spelled out, LLVM makes it a single load."""
     return (
         np.uint64(data[at])
@@ -62,7 +64,7 @@ def _load(data, at):
 
 
 @numba.njit(cache=True)
-def _load_rest(data, at, count):
+def _load_rest(data: np.ndarray, at: int, count: int) -> np.uint64:
     """Return up to eight bytes as one little-endian word."""
     word = np.uint64(0)
     for index in range(count):
@@ -71,7 +73,7 @@ def _load_rest(data, at, count):
 
 
 @numba.njit(cache=True)
-def _mix_block(first, second, low, high):
+def _mix_block(first: np.uint64, second: np.uint64, low: np.uint64, high: np.uint64) -> Pair:
     low = _rotate(low * _C1, np.uint64(31)) * _C2
     first = _rotate(first ^ low, np.uint64(27)) + second
     first = first * _FIVE + _ADD1
@@ -81,7 +83,7 @@ def _mix_block(first, second, low, high):
 
 
 @numba.njit(cache=True)
-def hash_bytes(offsets_N1, data, valid_N, hashes_N2):
+def hash_bytes(offsets_N1: np.ndarray, data: np.ndarray, valid_N: np.ndarray, hashes_N2: np.ndarray) -> None:
     """Hash the byte strings data[offsets[i]:offsets[i + 1]] into `hashes_N2`."""
     for row in range(valid_N.size):
         if not valid_N[row]:
@@ -106,7 +108,7 @@ def hash_bytes(offsets_N1, data, valid_N, hashes_N2):
 
 
 @numba.njit(cache=True)
-def hash_words(words_N, valid_N, hashes_N2):
+def hash_words(words_N: np.ndarray, valid_N: np.ndarray, hashes_N2: np.ndarray) -> None:
     """Hash one uint64 a row into `hashes_N2`."""
     for row in range(words_N.size):
         if valid_N[row]:
@@ -115,7 +117,9 @@ def hash_words(words_N, valid_N, hashes_N2):
 
 
 @numba.njit(cache=True)
-def hash_lists(offsets_N1, items_M2, valid_N, ordered, hashes_N2):
+def hash_lists(
+    offsets_N1: np.ndarray, items_M2: np.ndarray, valid_N: np.ndarray, ordered: bool, hashes_N2: np.ndarray
+) -> None:
     """Hash lists of items into `hashes_N2`; with `ordered` false (maps) the order of the items does not count."""
     for row in range(valid_N.size):
         if not valid_N[row]:
@@ -132,7 +136,7 @@ def hash_lists(offsets_N1, items_M2, valid_N, ordered, hashes_N2):
 
 
 @numba.njit(cache=True)
-def add_named(values_N2, name_first, name_second, sums_N2):
+def add_named(values_N2: np.ndarray, name_first: np.uint64, name_second: np.uint64, sums_N2: np.ndarray) -> None:
     """Add the hashes of one named field to the sums of its rows; a null adds nothing, so an absent field is a null."""
     for row in range(values_N2.shape[0]):
         if values_N2[row, 0] or values_N2[row, 1]:
@@ -143,7 +147,7 @@ def add_named(values_N2, name_first, name_second, sums_N2):
 
 
 @numba.njit(cache=True)
-def finish_rows(sums_N2, valid_N, hashes_N2):
+def finish_rows(sums_N2: np.ndarray, valid_N: np.ndarray, hashes_N2: np.ndarray) -> None:
     """Turn the sums of the fields into hashes of the rows; a row of nulls alone is not a null."""
     for row in range(valid_N.size):
         if valid_N[row]:

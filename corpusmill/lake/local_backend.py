@@ -27,7 +27,7 @@ class LocalBackend:
     """Files of one machine. Writes stay below `root`; reads may be anywhere."""
 
     def __init__(self, root: str) -> None:
-        self.filesystem = fs.LocalFileSystem()
+        self.filesystem: fs.FileSystem = fs.LocalFileSystem()
         self._root = root
 
     def path(self, location: str) -> str:

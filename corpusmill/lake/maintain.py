@@ -71,7 +71,11 @@ def _expire(catalog: Catalog, name: str, keep_after: datetime) -> int:
         table = load_table(catalog, name)
         named = {ref.snapshot_id for ref in table.metadata.refs.values()}
         limit = keep_after.timestamp() * 1000
-        old = [item.snapshot_id for item in table.snapshots() if item.timestamp_ms < limit and item.snapshot_id not in named]
+        old = [
+            item.snapshot_id
+            for item in table.snapshots()
+            if item.timestamp_ms < limit and item.snapshot_id not in named
+        ]
         if old:
             remove_snapshots(catalog, table, old)
         return len(old)

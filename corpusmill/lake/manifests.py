@@ -24,10 +24,13 @@ from corpusmill.lake.partitions import DataFileRef
 _MAX_READERS = 8
 _ENTRY = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
 
+
 def plan_files(io: FileIO, snapshot: Snapshot, partitions: Collection[str] | None) -> list[DataFileRef]:
     """Return the data files of a snapshot, of some partitions or of all, sorted by path."""
     wanted = None if partitions is None else frozenset(partitions)
-    manifests = [item for item in snapshot.manifests(io) if is_live(item) and (wanted is None or may_hold(item, wanted))]
+    manifests = [
+        item for item in snapshot.manifests(io) if is_live(item) and (wanted is None or may_hold(item, wanted))
+    ]
     return sorted(read_manifests(io, manifests, wanted), key=lambda file: file.path)
 
 

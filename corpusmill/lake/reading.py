@@ -39,7 +39,7 @@ def _groups(file: pq.ParquetFile, start: int, stop: int) -> tuple[int, list[int]
     """Return the first row of the first needed row group, and the needed row groups."""
     ends = 0
     first = 0
-    groups = []
+    groups: list[int] = []
     for index in range(file.num_row_groups):
         begins, ends = ends, ends + file.metadata.row_group(index).num_rows
         if begins < stop and ends > start:

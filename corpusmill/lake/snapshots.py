@@ -81,7 +81,8 @@ class _Builder:
             if not may_hold(manifest, replaced):
                 result.append(manifest)
                 continue
-            kept, dropped = [], []
+            kept: list[ManifestEntry] = []
+            dropped: list[ManifestEntry] = []
             for entry in manifest.fetch_manifest_entry(self._table.io):
                 path, partition = entry.data_file.file_path, entry.data_file.partition[0]
                 is_dropped = partition in replaced and path not in staying

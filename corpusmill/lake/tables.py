@@ -106,7 +106,9 @@ class Lake:
         tables = {commit.attempt.table for commit in commits}
         partitions = {commit.attempt.partition for commit in commits}
         if len(tables) != 1 or len(partitions) != len(commits):
-            raise ValueError(f"a batch commits different partitions of one table, got {len(commits)} of {sorted(tables)}")
+            raise ValueError(
+                f"a batch commits different partitions of one table, got {len(commits)} of {sorted(tables)}"
+            )
         _check_unique_paths(commits)
         snapshot_id = uuid.uuid4().int >> 65
         states = [_new_state(commit, snapshot_id) for commit in commits]
@@ -336,9 +338,7 @@ def _states_at(table: str, loaded: Table, snapshot: Snapshot) -> dict[str, Parti
     if snapshot == loaded.current_snapshot():
         return states
     later = {
-        item.snapshot_id
-        for item in loaded.snapshots()
-        if (item.sequence_number or 0) > (snapshot.sequence_number or 0)
+        item.snapshot_id for item in loaded.snapshots() if (item.sequence_number or 0) > (snapshot.sequence_number or 0)
     }
     return {name: state for name, state in states.items() if state.snapshot_id not in later}
 

@@ -11,6 +11,7 @@ import pytest
 
 from corpusmill.lake.errors import UnsuitableStoreError
 from corpusmill.lake.store import Store, StoreSettings
+from tests.servers.seaweedfs import S3Server
 
 
 @pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.s3)])
@@ -158,8 +159,10 @@ def test_case_33_an_s3_service_that_is_not_there_is_refused(monkeypatch: pytest.
 
 
 @pytest.mark.s3
-def test_case_33_a_bucket_that_is_missing_or_forbidden_is_refused(s3_root: str, s3_server, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UnsuitableStoreError, match="s3://absent/lake at .* cannot keep a lake"):
+def test_case_33_a_bucket_that_is_missing_or_forbidden_is_refused(
+    s3_root: str, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UnsuitableStoreError, match=r"s3://absent/lake at .* cannot keep a lake"):
         Store(StoreSettings(root="s3://absent/lake", endpoint=s3_server.endpoint)).check()
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     with pytest.raises(UnsuitableStoreError, match="credentials"):

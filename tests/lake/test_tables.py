@@ -32,7 +32,13 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def rows(*doc_ids: str, **more: list[Any]) -> pa.Table:
-    return pa.table({"doc_id": pa.array(doc_ids, pa.string()), "words": pa.array([len(item) for item in doc_ids], pa.int64()), **more})
+    return pa.table(
+        {
+            "doc_id": pa.array(doc_ids, pa.string()),
+            "words": pa.array([len(item) for item in doc_ids], pa.int64()),
+            **more,
+        }
+    )
 
 
 def write(lake: Lake, attempt: Attempt, table: pa.Table, *, schema: pa.Schema = SCHEMA) -> list[WrittenFile]:
@@ -179,7 +185,9 @@ def test_a_partition_whose_gate_failed_is_refused(lake: Lake) -> None:
     assert doc_ids(lake, partitions=["2024-02"], allow_failed_gate=True) == ["b"]
 
 
-@pytest.mark.parametrize("partition", ["es|2024-01", "a b", "../../etc", "..", "/", "C:\\x", "crème·日本", "~7C", "%2F", "a#b?c=d&e"])
+@pytest.mark.parametrize(
+    "partition", ["es|2024-01", "a b", "../../etc", "..", "/", "C:\\x", "crème·日本", "~7C", "%2F", "a#b?c=d&e"]
+)
 def test_any_partition_name_stays_inside_its_folder(lake: Lake, partition: str) -> None:
     put(lake, "plain", rows("other"))
     put(lake, partition, rows("mine"))
@@ -195,7 +203,9 @@ def test_an_unusable_partition_name_is_refused(lake: Lake, partition: str) -> No
         lake.begin(TABLE, partition, SCHEMA)
 
 
-@pytest.mark.parametrize("table", ["", "documents", "../x/y", "curated/../web", "/curated/web", "Curated/web/x", "a/b.c/d", "a//b"])
+@pytest.mark.parametrize(
+    "table", ["", "documents", "../x/y", "curated/../web", "/curated/web", "Curated/web/x", "a/b.c/d", "a//b"]
+)
 def test_an_unusable_table_name_is_refused(lake: Lake, table: str) -> None:
     with pytest.raises(ValueError, match="a table is named stage/dataset/table"):
         lake.begin(table, "2024-01", SCHEMA)

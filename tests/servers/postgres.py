@@ -49,12 +49,17 @@ def postgres() -> Iterator[PostgresServer]:
     assert binaries is not None
     account = _account()
     folder = Path(tempfile.mkdtemp(prefix="corpusmill-postgres-"))
-    os.chown(folder, account["user"], account["group"]) if account else None
+    if account:
+        os.chown(folder, account["user"], account["group"])
     try:
         data = folder / "data"
         options = ["-U", "corpusmill", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
         subprocess.run(
-            [str(binaries / "initdb"), "-D", str(data), *options], check=True, capture_output=True, cwd=folder, **account
+            [str(binaries / "initdb"), "-D", str(data), *options],
+            check=True,
+            capture_output=True,
+            cwd=folder,
+            **account,
         )
         with _running(binaries, data, account) as server:
             yield server
@@ -68,7 +73,14 @@ def _running(binaries: Path, data: Path, account: dict[str, Any]) -> Iterator[Po
     server = PostgresServer(host="127.0.0.1", port=port)
     settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={data.parent}", "fsync=off"]
     process = subprocess.Popen(
-        [str(binaries / "postgres"), "-D", str(data), "-p", str(port), *(word for item in settings for word in ("-c", item))],
+        [
+            str(binaries / "postgres"),
+            "-D",
+            str(data),
+            "-p",
+            str(port),
+            *(word for item in settings for word in ("-c", item)),
+        ],
         cwd=data.parent,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,14 @@ from tests.servers.ports import ServerStartError, answers, free_ports, wait_unti
 
 _PORTS = ("master", "volume", "filer", "admin")
 _MAX_STARTS = 3
+_FLAGS = (
+    "-ip=127.0.0.1",
+    "-ip.bind=127.0.0.1",
+    "-admin.ui=false",
+    "-webdav=false",
+    "-master.telemetry=false",
+    "-s3.allowDeleteBucketNotEmpty=false",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,34 +71,46 @@ def seaweedfs(folder: Path) -> Iterator[S3Server]:
 
 
 def _start(binary: str, folder: Path, environment: dict[str, str]) -> tuple[subprocess.Popen[bytes], int, int]:
+    """Start the server; another program may take a port first, so it is tried again with other ports."""
+    failures = []
     for attempt in range(_MAX_STARTS):
-        ports = free_ports(2 * len(_PORTS) + 4)
-        s3_port, s3_grpc, iceberg_port, lance_port = ports[-4:]
-        options = [f"-s3.port={s3_port}", f"-s3.port.grpc={s3_grpc}"]
-        options += [f"-s3.port.iceberg={iceberg_port}", f"-s3.port.lance={lance_port}"]
-        for name, port, grpc in zip(_PORTS, ports[0::2], ports[1::2], strict=False):
-            options += [f"-{name}.port={port}", f"-{name}.port.grpc={grpc}"]
         log = folder / f"weed-{attempt}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [binary, "mini", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-admin.ui=false"]
-                + ["-webdav=false", "-master.telemetry=false", "-s3.allowDeleteBucketNotEmpty=false", *options],
-                env={**os.environ, **environment, "GOMEMLIMIT": "350MiB"},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+        process, s3_port, iceberg_port = _start_once(binary, folder, environment=environment, log=log)
         try:
-            wait_until(lambda: answers(s3_port), is_alive=lambda: process.poll() is None, what="SeaweedFS")
+            wait_until(partial(answers, s3_port), is_alive=partial(_is_alive, process), what="SeaweedFS")
         except ServerStartError as error:
             process.kill()
             process.wait()
-            last = f"{error}; end of its log:\n{log.read_text(errors='replace')[-2000:]}"
-            continue
-        return process, s3_port, iceberg_port
-    raise ServerStartError(last)
+            failures.append(f"{error}; end of its log:\n{log.read_text(errors='replace')[-2000:]}")
+        else:
+            return process, s3_port, iceberg_port
+    raise ServerStartError("\n".join(failures))
 
 
-def _make_bucket(server: S3Server, process: "subprocess.Popen[bytes]") -> None:
+def _start_once(
+    binary: str, folder: Path, *, environment: dict[str, str], log: Path
+) -> tuple[subprocess.Popen[bytes], int, int]:
+    ports = free_ports(2 * len(_PORTS) + 4)
+    s3_port, s3_grpc, iceberg_port, lance_port = ports[-4:]
+    options = [f"-s3.port={s3_port}", f"-s3.port.grpc={s3_grpc}"]
+    options += [f"-s3.port.iceberg={iceberg_port}", f"-s3.port.lance={lance_port}"]
+    for name, port, grpc in zip(_PORTS, ports[0::2], ports[1::2], strict=False):
+        options += [f"-{name}.port={port}", f"-{name}.port.grpc={grpc}"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [binary, "mini", f"-dir={folder}", *_FLAGS, *options],
+            env={**os.environ, **environment, "GOMEMLIMIT": "350MiB"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    return process, s3_port, iceberg_port
+
+
+def _is_alive(process: subprocess.Popen[bytes]) -> bool:
+    return process.poll() is None
+
+
+def _make_bucket(server: S3Server, process: subprocess.Popen[bytes]) -> None:
     client = _client(server)
 
     def is_made() -> bool:
@@ -103,9 +124,9 @@ def _make_bucket(server: S3Server, process: "subprocess.Popen[bytes]") -> None:
             return False
         return True
 
-    wait_until(is_made, is_alive=lambda: process.poll() is None, what="SeaweedFS's bucket")
+    wait_until(is_made, is_alive=partial(_is_alive, process), what="SeaweedFS's bucket")
     # The first object needs a volume, which takes a moment after the bucket is there.
-    wait_until(lambda: _can_write(client, server.bucket), is_alive=lambda: process.poll() is None, what="SeaweedFS")
+    wait_until(lambda: _can_write(client, server.bucket), is_alive=partial(_is_alive, process), what="SeaweedFS")
 
 
 def _can_write(client: Any, bucket: str) -> bool:
