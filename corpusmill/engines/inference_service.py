@@ -16,6 +16,7 @@ from typing import Any, Literal, Self
 
 from corpusmill.engines.model import Model
 from corpusmill.engines.ray_connection import start_cluster
+from corpusmill.engines.ray_vllm import await_return
 from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.vllm_actor import VllmActor
 
@@ -114,7 +115,7 @@ class InferenceService:
             self._engines[name] = _start_engine(name, self._settings)
         facts = self._await_engines(self._settings.startup_seconds - (time.monotonic() - started))
         self.endpoint = self._describe(facts)
-        self._pings = {name: engine.ready.remote() for name, engine in self._engines.items()}
+        self._pings = {name: await_return(engine) for name, engine in self._engines.items()}
         print(f"{len(facts)} engines answer after {time.monotonic() - started:.0f} s", flush=True)
 
     def alive(self) -> bool:
@@ -123,7 +124,7 @@ class InferenceService:
             if _is_gone_for_good(self._pings.pop(name)):
                 print(f"{name} is dead and will not be started again", flush=True)
             else:
-                self._pings[name] = self._engines[name].ready.remote()
+                self._pings[name] = await_return(self._engines[name])
         return bool(self._pings)
 
     def stop(self) -> None:
@@ -252,8 +253,6 @@ def _is_gone_for_good(ping: Any) -> bool:
 
     try:
         ray.get(ping)
-    except ray.exceptions.ActorUnavailableError:
-        return False
     except ray.exceptions.RayError:
         return True
     return False

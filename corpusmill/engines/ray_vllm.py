@@ -173,18 +173,15 @@ class _Call:
 
     def _lose(self, engine: _Engine, ref: Any, error: Exception) -> None:
         """Take back the request of `ref`; look for the engine's return, or strike it out when it will not return."""
-        import ray
-
         if ref in engine.asked:
             self.waiting.appendleft(engine.asked.pop(ref))
         elif ref == engine.attended:
             engine.attended = None
-        if engine.probe is None or ref == engine.probe:
-            if isinstance(error, ray.exceptions.ActorUnavailableError) or engine.probe is None:
-                self.losses.append(f"{engine.name}: {_first_line(error)}")
-                engine.probe, engine.moved = engine.actor.ready.remote(), time.monotonic()
-            else:
-                self._strike_out(engine, str(error))
+        if ref == engine.probe:
+            self._strike_out(engine, str(error))
+        elif engine.probe is None:
+            self.losses.append(f"{engine.name}: {_first_line(error)}")
+            engine.probe, engine.moved = await_return(engine.actor), time.monotonic()
 
     def _strike_out(self, engine: _Engine, reason: str) -> None:
         self.losses.append(f"{engine.name} will not return: {reason}")
@@ -209,6 +206,11 @@ class _Call:
             f"no inference engine is left; {len(self.completions) - self.num_open} of {len(self.completions)} requests "
             f"of this call were answered. Committed answers stay good; run again to go on.\n{told}"
         )
+
+
+def await_return(actor: Any) -> Any:
+    """Return the promise of a word from an engine: kept while it is started again, broken when it is gone for good."""
+    return actor.ready.options(max_task_retries=-1).remote()
 
 
 def _first_line(error: Exception) -> str:

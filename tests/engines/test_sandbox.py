@@ -42,7 +42,9 @@ PROGRAMS = {
     "calls the network": "import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=2)",
     "asks for a name": "import socket\nsocket.getaddrinfo('example.org', 80)",
     "writes outside": "open('/usr/lib/mark', 'w')",
-    "writes into its folder": "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x')\nprint(open('a', 'w').write('b'))",
+    "writes into its folder": (
+        "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x')\nprint(open('a', 'w').write('b'))"
+    ),
     "fills the disk": "with open('big', 'wb') as f:\n    for _ in range(9): f.write(bytes(1 << 18)), f.flush()",
     "many files fill the disk": "for n in range(64):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 18))",
     "reads a file of this machine": f"print(open({str(Path(__file__))!r}).read())",

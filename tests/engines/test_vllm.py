@@ -18,7 +18,7 @@ from corpusmill.engines.inference_service import InferenceSettings
 from corpusmill.engines.lease import lease
 from corpusmill.engines.model import Model, prepare_model
 from corpusmill.engines.processes import host_processes
-from corpusmill.engines.ray_vllm import RayVllmEngine
+from corpusmill.engines.ray_vllm import RayVllmEngine, await_return
 from corpusmill.engines.service import EngineSettings, EngineStartError
 
 pytestmark = [pytest.mark.vllm, pytest.mark.ray, pytest.mark.slow]
@@ -78,7 +78,7 @@ def pids(server: dict) -> dict[str, int]:
     import ray
 
     actors = {name: ray.get_actor(name, namespace=server["namespace"]) for name in server["engines"]}
-    return {name: ray.get(actor.ready.remote(), timeout=400)["pid"] for name, actor in actors.items()}
+    return {name: ray.get(await_return(actor), timeout=400)["pid"] for name, actor in actors.items()}
 
 
 def test_answers_come_back_in_asked_order(engine, model):
@@ -190,7 +190,7 @@ def test_an_engine_that_cannot_start_says_so(model, tmp_path):
     (broken / "model.safetensors").write_bytes(b"no weights")
     wrong = Model(path=broken, name="broken", revision="0" * 32, license="MIT", max_model_len=8192)
     with (
-        pytest.raises(EngineStartError, match="could not start(?s:.*)header"),
+        pytest.raises(EngineStartError, match=r"could not start(?s:.*)header"),
         lease("inference", settings(wrong), state_folder=tmp_path / "state"),
     ):
         pass
