@@ -26,11 +26,10 @@ from typing import IO, Any
 
 from corpusmill.engines.processes import ProcessName
 from corpusmill.engines.service import EngineSettings
+from corpusmill.engines.worker_path import SOURCE_ROOT
 from corpusmill.fingerprint import fingerprint
 
 STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
-SOURCE_ROOT = Path(__file__).resolve().parents[2]
-"""The folder that holds the corpusmill package; workers need it on their path."""
 
 
 @dataclass(frozen=True, kw_only=True)

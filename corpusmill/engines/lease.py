@@ -20,8 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from corpusmill.engines.engine_folder import FAILED, READY, SOURCE_ROOT, EngineFolder, HostRecord, engine_folder
+from corpusmill.engines.engine_folder import FAILED, READY, EngineFolder, HostRecord, engine_folder
+from corpusmill.engines.processes import end_host_processes
 from corpusmill.engines.service import HOST_VARIABLE, SERVICES, EngineSettings, EngineStartError
+from corpusmill.engines.worker_path import worker_path
 
 OTHER_HOST_EXIT = 75
 """Exit code of a host that found another one already there."""
@@ -40,6 +42,22 @@ def lease(kind: str, settings: EngineSettings, *, state_folder: Path) -> Iterato
     folder = engine_folder(kind, settings, state_folder=state_folder)
     with folder.leased():
         yield _Client(kind, settings, folder).endpoint()
+
+
+def reap(state_folder: Path) -> list[str]:
+    """End what killed hosts left behind and return the names of their engines, with how many processes there were.
+
+    Stale leases need no reaping: a host drops them by itself and ends.
+    """
+    ended = []
+    for file in sorted(state_folder.absolute().glob("engines/*/host.json")):
+        folder = EngineFolder(file.parent)
+        record = folder.record()
+        if record is None or folder.is_hosted():
+            continue
+        if num_ended := end_host_processes(record.host_id, record.process):
+            ended.append(f"{file.parent.name} ({num_ended} processes)")
+    return ended
 
 
 class _Client:
@@ -93,11 +111,10 @@ def _spawn_host(
         "folder": str(folder.path),
         "settings": asdict(settings),
     }
-    paths = [str(SOURCE_ROOT), *(str(Path(path).absolute()) for path in _python_paths())]
     environment = {
         **os.environ,
         HOST_VARIABLE: host_id,
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+        "PYTHONPATH": worker_path(),
         # Ray and vLLM rename their processes; without this the new name overwrites the mark in the environment.
         "SPT_NOENV": "1",
     }
@@ -114,10 +131,6 @@ def _spawn_host(
     # The host outlives its lease, often this process too; until then somebody has to take note of its end.
     threading.Thread(target=child.wait, daemon=True).start()
     return child
-
-
-def _python_paths() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 def _log_tail(log: Path) -> str:

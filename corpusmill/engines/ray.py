@@ -4,7 +4,6 @@ By default a Ray of this process, which ends with it; an address joins a running
 """
 
 import logging
-import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.engines.engine import EngineFailedError
-from corpusmill.engines.engine_folder import SOURCE_ROOT
 from corpusmill.engines.named import named_function, split_name
+from corpusmill.engines.worker_path import worker_path
 
 OBJECT_STORE_BYTES = 256 << 20
 """Shared memory of a local Ray. Calls and outcomes are small; the rows of the lake never lie there."""
@@ -41,7 +40,7 @@ class RayEngine:
                 include_dashboard=False,
                 log_to_driver=False,
                 logging_level="ERROR",
-                runtime_env={"env_vars": {"PYTHONPATH": _worker_path()}},
+                runtime_env={"env_vars": {"PYTHONPATH": worker_path()}},
                 **local,
             )
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # an error is raised, its reason in one line
@@ -78,10 +77,6 @@ class RayEngine:
 
         if self._owns and ray.is_initialized():
             ray.shutdown()
-
-
-def _worker_path() -> str:
-    return os.pathsep.join(dict.fromkeys([str(SOURCE_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
 
 
 def _reason(error: Exception) -> str:

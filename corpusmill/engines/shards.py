@@ -20,8 +20,8 @@ from corpusmill.engines.named import split_name
 from corpusmill.engines.shard import MAX_SAMPLES, ShardCall, ShardFailure, ShardOutcome, read_checkpoint
 from corpusmill.fingerprint import code_version, fingerprint
 from corpusmill.lake.files import WrittenFile
-from corpusmill.lake.store import Store
 from corpusmill.lake.partitions import Attempt
+from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
 
 MAX_FAILURES = 10

@@ -6,6 +6,7 @@ an ordinary Spark session.
 """
 
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,7 @@ class SparkEngine:
     name = "spark"
 
     def __init__(self, endpoint: Mapping[str, Any]) -> None:
-        from pyspark.sql import SparkSession
-        from pyspark.sql.connect.client.retries import DefaultPolicy
-
-        self.session: SparkSession = SparkSession.builder.remote(endpoint["url"]).create()
-        self.session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
+        self.session = _connect(endpoint["url"])
         self._closed = False
 
     def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
@@ -48,26 +45,45 @@ class SparkEngine:
             self.session.stop()
 
     def _run_job(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
-        import grpc
-        from pyspark.errors import PySparkException
-
         tag = f"corpusmill-{uuid.uuid4().hex}"
-        # A local table is cut into this many tasks; one row each lets a free core take the next row.
-        self.session.conf.set("spark.sql.leafNodeDefaultParallelism", str(len(rows)))
         self.session.addTag(tag)
         finished = False
         try:
+            # A local table is cut into this many tasks; one row each lets a free core take the next row.
+            self.session.conf.set("spark.sql.leafNodeDefaultParallelism", str(len(rows)))
             frame = self.session.createDataFrame(pa.table({"row": pa.array(rows, pa.binary())}))
             for result in frame.mapInArrow(_batches_mapper(function), "row binary").toLocalIterator():
                 yield bytes(result["row"])
             finished = True
-        except (PySparkException, grpc.RpcError) as error:
+        except _spark_errors() as error:
             finished = True
             raise EngineFailedError(f"Spark failed at {function}: {_reason(error)}") from error
         finally:
             self.session.removeTag(tag)
             if not finished:
                 self.session.interruptTag(tag)
+
+
+def _connect(url: str) -> "SparkSession":
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    # The error that follows says the same.
+    warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]", category=UserWarning)
+    try:
+        session: Any = SparkSession.builder.remote(url).create()
+        session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
+        session.conf.get("spark.sql.leafNodeDefaultParallelism", None)
+    except _spark_errors() as error:
+        raise EngineFailedError(f"no session on the Spark server: {_reason(error)}") from error
+    return session  # type: ignore[no-any-return]
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    import grpc
+    from pyspark.errors import PySparkException
+
+    return PySparkException, grpc.RpcError
 
 
 def _batches_mapper(function: str) -> Any:

@@ -5,14 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from waiting import wait_until
 
 from corpusmill.engines.engine_folder import READY, EngineFolder, HostRecord
-from corpusmill.engines.lease import lease
+from corpusmill.engines.lease import lease, reap
 from corpusmill.engines.processes import ProcessName, host_processes
 from corpusmill.engines.service import EngineSettings, EngineStartError
 
@@ -36,14 +36,6 @@ def record_of(state_folder: Path) -> HostRecord:
 
 def tree_of(record: HostRecord) -> list[int]:
     return sorted(process.pid for process in host_processes(record.host_id, record.process))
-
-
-def wait_until(condition, *, seconds: float = 30) -> None:
-    """Wait until the condition holds; it is another process that makes it true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not come true in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -91,9 +83,11 @@ def test_concurrent_starters_share_one_host(holder, state):
 
 
 def test_engines_with_other_settings_are_other_engines(state):
-    with lease("toy_service", toy(), state_folder=state) as first:
-        with lease("toy_service", toy("stubborn"), state_folder=state) as second:
-            assert first["pid"] != second["pid"]
+    with (
+        lease("toy_service", toy(), state_folder=state) as first,
+        lease("toy_service", toy("stubborn"), state_folder=state) as second,
+    ):
+        assert first["pid"] != second["pid"]
 
 
 def test_lease_of_a_killed_process_is_dropped_and_the_engine_ends(holder, state):
@@ -126,6 +120,18 @@ def test_killed_host_is_replaced_and_its_orphans_end(state):
         with lease("toy_service", settings, state_folder=state) as second:
             assert second["pid"] != first["pid"]
             assert not tree_of(killed)
+
+
+def test_what_a_killed_host_left_is_reaped_and_running_engines_are_not(state):
+    settings = toy(linger_seconds=60)
+    with lease("toy_service", settings, state_folder=state) as endpoint:
+        assert reap(state) == []
+        killed = record_of(state)
+        os.kill(killed.process.pid, signal.SIGKILL)
+        wait_until(lambda: not killed.process.is_running())
+        assert reap(state) == [f"{folder_of(state).path.name} (2 processes)"]
+        assert not psutil.pid_exists(endpoint["pid"])
+        assert reap(state) == []
 
 
 def test_dead_service_ends_its_host_and_the_next_lease_gets_a_new_one(state):
@@ -177,9 +183,11 @@ def test_engine_that_cannot_start_is_a_clear_error(state, behaviour, startup_sec
 
 
 def test_error_shows_the_end_of_the_log(state):
-    with pytest.raises(EngineStartError, match="the toy looked for its key"):
-        with lease("toy_service", toy("refuses"), state_folder=state):
-            pass
+    with (
+        pytest.raises(EngineStartError, match="the toy looked for its key"),
+        lease("toy_service", toy("refuses"), state_folder=state),
+    ):
+        pass
 
 
 def test_waiting_clients_get_the_reason_too(holder, state):

@@ -37,3 +37,7 @@ def stretch(table: pa.Table, parameters: dict) -> pa.Table:
     """A rule over kinds of columns that engines like to change: it drops rows and adds a column."""
     kept = table.filter(pc.greater_equal(pc.fill_null(table["small"], 0), parameters["least"]))
     return kept.append_column(pa.field("doubled", pa.uint8()), pc.multiply(kept["small"], pa.scalar(2, pa.uint8())))
+
+
+def first_or_wait(row: bytes) -> bytes:
+    return row if row == b"first" else wait_for_ever(row)

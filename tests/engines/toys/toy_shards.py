@@ -60,3 +60,10 @@ def long_sample(inputs, parameters, context):
 
 def table(words):
     return pa.table({"word": words, "length": [len(word) for word in words]}, schema=SCHEMA)
+
+
+def die_always(inputs, parameters, context):
+    """Measure, but kill every worker that gets the fatal shard."""
+    if inputs["words"][0] == parameters["fatal"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield from measure(inputs, parameters, context)
