@@ -1,0 +1,136 @@
+"""Texts of mathematics, physics and the like that hold formulas, in the languages wanted and long enough.
+
+Formulas are TeX: `$...$`, `$$...$$`, `\\(...\\)`, `\\[...\\]` and the environments of amsmath. What extraction did not turn
+into TeX is not seen here.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.curate import verdicts
+from corpusmill.curate.edits import merge_edits
+from corpusmill.curate.language import detect_languages
+from corpusmill.curate.pii import find_pii
+from corpusmill.curate.verdicts import Check, Judged
+from corpusmill.curate.web import WebRules, measure
+
+_FEW_TEXTS = 1024
+_FORMULA = re.compile(
+    r"\$\$(?:[^$]{1,4000})\$\$"
+    r"|(?<![\\$\w])\$(?![\s\d.,]*\$)(?:[^$\n\\]|\\.){1,400}\$(?![\w$])"
+    r"|\\\((?:.{1,1000}?)\\\)|\\\[(?:.{1,4000}?)\\\]"
+    r"|\\begin\{(equation|align|gather|multline|eqnarray|displaymath)\*?\}(?:.{1,4000}?)\\end\{\1\*?\}",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StemRules:
+    """Thresholds, each from the paper named."""
+
+    languages: tuple[str, ...] = ("en",)
+    """Codes of lid.176; empty keeps every language."""
+    min_language_score: float = 0.5
+    """Ours. FineWeb's 0.65 is for prose; formulas lower the score of English (measured on SymPy's manual)."""
+    min_words: int = 50
+    """Gopher (Rae et al. 2021, arXiv 2112.11446), section A1.1, like the next."""
+    max_words: int = 100_000
+    min_formulas: int = 1
+    """OpenWebMath (Paster et al. 2023, arXiv 2310.06786), section 3.1: its prefilter keeps pages with a sign of LaTeX."""
+    max_duplicate_line_character_share: float = 0.2
+    """Gopher, table A1."""
+    masks_pii: bool = True
+    max_characters: int = 10_000_000
+    """Ours: bounds a judge's memory."""
+
+
+_STATISTICS = (
+    *("characters", "words", "mean_word_length", "lines", "duplicate_line_character_share"),
+    *("formulas", "formula_character_share"),
+)
+
+
+def verdict_schema() -> pa.Schema:
+    """Return the schema of a verdicts table of STEM texts."""
+    return verdicts.verdict_schema(_STATISTICS)
+
+
+def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
+    """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes StemRules.
+
+    Rows without text failed at extraction and get no verdict.
+    """
+    rules = verdicts.rules_from(StemRules, parameters)
+    readable = texts.filter(texts["text"].is_valid())
+    parts = [_judge(readable.slice(row, _FEW_TEXTS), rules) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
+    return pa.concat_tables(parts)
+
+
+def find_formulas(text: str) -> list[tuple[int, int]]:
+    """Return the spans of the TeX formulas in a text, dollars and brackets included, in order.
+
+    "$x^2$ costs $5 and $6" holds one: a pair of dollars around digits, or at a word, is money.
+    """
+    if "$" not in text and "\\" not in text:
+        return []
+    return [found.span() for found in _FORMULA.finditer(text)]
+
+
+def _judge(texts: pa.Table, rules: StemRules) -> pa.Table:
+    limits = WebRules(max_words=rules.max_words, max_characters=rules.max_characters)
+    measured = measure(texts["text"], limits)
+    is_long = measured["characters"] > rules.max_characters
+    contents = ["" if too_long else text.as_py() for text, too_long in zip(texts["text"], is_long, strict=True)]
+    formulas = [find_formulas(text) for text in contents]
+    languages, scores = detect_languages(_prose(text, spans) for text, spans in zip(contents, formulas, strict=True))
+    statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
+        formulas, measured["characters"]
+    )
+    return verdicts.verdict_table(
+        Judged(
+            doc_ids=texts["doc_id"],
+            languages=languages,
+            language_scores=scores,
+            checks=_checks(statistics, languages, scores, rules),
+            edits=[merge_edits(find_pii(text) if rules.masks_pii else []) for text in contents],
+            statistics=statistics,
+        )
+    )
+
+
+def _prose(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return the text without its formulas, which belong to no language."""
+    parts = []
+    position = 0
+    for start, end in spans:
+        parts.append(text[position:start])
+        position = end
+    return " ".join([*parts, text[position:]])
+
+
+def _formula_statistics(formulas: list[list[tuple[int, int]]], characters: np.ndarray) -> dict[str, np.ndarray]:
+    counts = np.array([len(spans) for spans in formulas], np.float64)
+    covered = np.array([sum(end - start for start, end in spans) for spans in formulas], np.float64)
+    return {"formulas": counts, "formula_character_share": covered / np.maximum(1.0, characters)}
+
+
+def _checks(
+    found: Mapping[str, np.ndarray], languages: list[str | None], scores: list[float | None], rules: StemRules
+) -> list[Check]:
+    is_other = np.array([bool(rules.languages) and language not in rules.languages for language in languages], bool)
+    is_unsure = np.array([score is not None and score < rules.min_language_score for score in scores], bool)
+    repeated = found["duplicate_line_character_share"] > rules.max_duplicate_line_character_share
+    return [
+        Check(reason="too_long", is_broken=found["characters"] > rules.max_characters),
+        Check(reason="too_few_words", is_broken=found["words"] < rules.min_words),
+        Check(reason="too_many_words", is_broken=found["words"] > rules.max_words),
+        Check(reason="too_few_formulas", is_broken=found["formulas"] < rules.min_formulas),
+        Check(reason="language_not_wanted", is_broken=is_other),
+        Check(reason="language_unclear", is_broken=is_unsure),
+        Check(reason="repeated_line_characters", is_broken=repeated),
+    ]
