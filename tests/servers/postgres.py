@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import uuid
@@ -90,13 +91,9 @@ def _running(binaries: Path, data: Path, account: dict[str, Any]) -> Iterator[Po
         wait_until(lambda: _is_ready(server), is_alive=lambda: process.poll() is None, what="Postgres")
         yield server
     finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            # Terminate waits for clients to leave; a quit does not.
-            process.send_signal(3)
-            process.wait(10)
+        # Terminate would wait for clients to leave; an interrupt sends them away.
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
 
 
 def _account() -> dict[str, Any]:
