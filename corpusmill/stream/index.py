@@ -67,8 +67,7 @@ class ComponentIndex:
 def open_components(lake: Lake, plan: Plan) -> list[ComponentIndex]:
     """Return the index of each component of a plan.
 
-    Raises PartitionMissingError or ComponentChangedError, before anything is read, when a pinned partition is not there
-    with the content that was pinned.
+    Raises ComponentChangedError, before anything is read, when a pinned partition is not there with the pinned content.
     """
     return [_open_component(lake, component, plan) for component in plan.components]
 
@@ -84,14 +83,15 @@ def read_token_counts(lake: Lake, plan: Plan) -> list[np.ndarray[Any, np.dtype[n
 def read_row_group(store: Store, group: RowGroup, columns: Sequence[str]) -> pa.Table:
     """Return some columns of a row group; a damaged file raises ComponentChangedError naming it."""
     try:
-        with store.open_input(group.path) as source, pq.ParquetFile(source, pre_buffer=True) as file:
+        with store.open_input(group.path) as source:
+            file = pq.ParquetFile(source, pre_buffer=True, page_checksum_verification=True)
             return file.read_row_group(group.number, columns=list(columns))
     except (OSError, pa.ArrowInvalid) as error:
         raise ComponentChangedError(f"row group {group.number} of {group.path} cannot be read: {error}") from error
 
 
 def _open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> ComponentIndex:
-    files = [ref for pin in component.pins for ref in _pinned_files(lake, pin, plan)]
+    files = _pinned_files(lake, component, plan)
     with ThreadPoolExecutor(_READERS) as readers:
         found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
     groups = sorted(
@@ -103,28 +103,38 @@ def _open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> Comp
     )
 
 
-def _pinned_files(lake: Lake, pin: PartitionPin, plan: Plan) -> list[DataFileRef]:
-    """Return the files of a partition as it was pinned: the committed ones, or when they are others the old ones."""
-    if _content_hash(lake, pin) == pin.content_hash:
-        files = lake.files(pin.table, [pin.partition])
-        # Asked again: the files are the pinned ones only if nobody committed in between.
-        if _content_hash(lake, pin) == pin.content_hash:
-            return files
+def _pinned_files(lake: Lake, component: PlannedComponent, plan: Plan) -> list[DataFileRef]:
+    """Return the files of the partitions as they were pinned: the committed ones, or when they are others the old ones."""
+    # A partition without sequences has nothing to be found.
+    pins = [pin for pin in component.pins if pin.num_sequences]
+    unchanged = _unchanged(lake, component.table, pins)
+    files = lake.files(component.table, [pin.partition for pin in unchanged]) if unchanged else []
+    # Asked again: the files are the pinned ones only if nobody committed in between.
+    unchanged = _unchanged(lake, component.table, unchanged)
+    held = {pin.partition for pin in unchanged}
+    changed = [pin for pin in pins if pin.partition not in held]
+    return [ref for ref in files if ref.partition in held] + [
+        ref for pin in changed for ref in _old_files(lake, pin, plan)
+    ]
+
+
+def _unchanged(lake: Lake, table: str, pins: Sequence[PartitionPin]) -> list[PartitionPin]:
+    states = lake.partitions(table) if pins else {}
+    return [pin for pin in pins if pin.partition in states and states[pin.partition].content_hash == pin.content_hash]
+
+
+def _old_files(lake: Lake, pin: PartitionPin, plan: Plan) -> list[DataFileRef]:
     for snapshot_id in pinned_snapshots(lake, plan, pin.table):
         try:
             return lake.files(pin.table, [pin.partition], snapshot_id=snapshot_id)
         except (TableMissingError, PartitionMissingError):
             continue
+    state = lake.partition(pin.table, pin.partition)
     raise ComponentChangedError(
         f"{pin.table}, partition {pin.partition!r}: the plan pins content {pin.content_hash}, the lake has "
-        f"{_content_hash(lake, pin) or 'no such partition'} and no version with the pinned one; materialize the "
+        f"{state.content_hash if state else 'no such partition'} and no version with the pinned one; materialize the "
         "partition as it was, or make a new plan"
     )
-
-
-def _content_hash(lake: Lake, pin: PartitionPin) -> str | None:
-    state = lake.partition(pin.table, pin.partition)
-    return None if state is None else state.content_hash
 
 
 def _row_groups(store: Store, ref: DataFileRef) -> list[RowGroup]:

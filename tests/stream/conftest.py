@@ -30,10 +30,10 @@ def sequence_row(component: int, number: int, sequence: int) -> dict:
 
 
 class SmallLake:
-    """A local lake that tests fill."""
+    """A lake that tests fill; a local one unless settings say otherwise."""
 
-    def __init__(self, folder) -> None:
-        self.settings = LakeSettings(store=StoreSettings(root=str(folder)))
+    def __init__(self, folder, settings: LakeSettings | None = None) -> None:
+        self.settings = settings or LakeSettings(store=StoreSettings(root=str(folder)))
         self.lake = Lake(self.settings)
 
     def write(self, table: str, partition: str, rows: Sequence[Sequence[dict]], *, schema=SEQUENCES, names=None):

@@ -193,6 +193,16 @@ def test_sequences_with_the_same_number_are_refused(small_lake):
         MixtureStream(small_lake.settings, "demo")
 
 
+def test_a_partition_without_sequences_is_part_of_a_mix(small_lake):
+    small_lake.commit_sequences(WEB, "s1", [[sequence_row(1, number, number) for number in range(4)]])
+    small_lake.commit_sequences(WEB, "s2", [])
+    made = small_lake.plan({"web": 1}, budget_tokens=20)
+    small_lake.commit_sequences(WEB, "s2", [[sequence_row(1, 9, 9)]])
+    stream = MixtureStream(small_lake.settings, "demo")
+    assert [pin.num_sequences for pin in made.components[0].pins] == [4, 0]
+    assert {one.index for one in stream} == {0, 1, 2, 3}
+
+
 def test_an_old_version_replays_after_a_new_plan(demo):
     old = MixtureStream(demo.settings, "demo")
     whole = spelled(old)

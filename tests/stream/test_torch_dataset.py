@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.stream.torch_dataset import MixtureLoader, torch_dataset
+from tests.stream.conftest import SmallLake, sequence_row
 
 pytest.importorskip("torch", reason="torch is not installed: the cpu extra brings it")
 
+WEB = "tokenized/web/sequences"
 RANK = Path(__file__).with_name("training_rank.py")
 
 
@@ -58,6 +61,20 @@ def test_case_25_workers_change_nothing_and_prefetched_batches_do_not_count(demo
     resumed = MixtureLoader(MixtureStream(demo.settings, "demo"), batch_size=4, num_workers=1)
     resumed.load_state_dict(state)
     assert begun + [as_lists(batch) for batch in resumed] == whole
+
+
+@pytest.mark.s3
+@pytest.mark.slow
+def test_workers_read_from_s3(s3_server, s3_root, tmp_path):
+    """The same code with other settings; connections are opened by each worker."""
+    store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
+    remote = SmallLake(tmp_path, LakeSettings(store=store, catalog=f"sqlite:///{tmp_path / 'catalog.db'}"))
+    remote.commit_sequences(WEB, "s1", [[sequence_row(1, number, number) for number in range(24)]])
+    remote.plan({"web": 1}, seed=2)
+    remote.lake.close()
+    alone = batches_of(MixtureStream(remote.settings, "demo"), batch_size=4)
+    assert len(alone) == 18
+    assert batches_of(MixtureStream(remote.settings, "demo"), batch_size=4, num_workers=2) == alone
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 0}, {"batch_size": 2, "num_workers": -1}])
