@@ -6,7 +6,9 @@ A table is written `"curated/web/documents"` or `curated.web.documents`. Only th
 import os
 import re
 import tempfile
+import uuid
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -19,7 +21,11 @@ def run_query(query: str, tables: Iterable[str], open_table: Callable[[str], ds.
     import duckdb
 
     connection = duckdb.connect(config={"python_enable_replacements": False})
-    connection.execute("SET temp_directory = $1", [os.path.join(tempfile.gettempdir(), "corpusmill-duckdb")])
+    # DuckDB would draw its progress bar on standard output, among the rows.
+    connection.execute("SET enable_progress_bar = false")
+    # A folder of its own: DuckDB makes it when it must spill, and removes it at the end.
+    spill = os.path.join(tempfile.gettempdir(), f"corpusmill-duckdb-{uuid.uuid4().hex}")
+    connection.execute("SET temp_directory = $1", [spill])
     known = list(tables)
     for table in known:
         if _names(query, table):
@@ -44,8 +50,8 @@ def _names(query: str, table: str) -> bool:
     return f'"{table}"' in query or re.search(r"\s*\.\s*".join(parts), query, re.IGNORECASE) is not None
 
 
-def _register(connection: "object", table: str, dataset: ds.Dataset) -> None:
-    connection.register(table, dataset)  # type: ignore[attr-defined]
+def _register(connection: Any, table: str, dataset: ds.Dataset) -> None:
+    connection.register(table, dataset)
     parts = table.split("/")
     if len(parts) != 3:
         return
@@ -55,4 +61,4 @@ def _register(connection: "object", table: str, dataset: ds.Dataset) -> None:
         f"CREATE SCHEMA IF NOT EXISTS {database}.{schema}",
         f'CREATE VIEW {database}.{schema}.{name} AS SELECT * FROM temp."{table}"',
     ):
-        connection.execute(statement)  # type: ignore[attr-defined]
+        connection.execute(statement)

@@ -1,0 +1,133 @@
+"""SQL and data frames over a lake, without loading a table whole."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from corpusmill.lake.errors import GateFailedError
+from corpusmill.lake.files import ShardWriter
+from corpusmill.lake.store import LakeSettings, StoreSettings
+from corpusmill.lake.tables import Lake
+
+SCHEMA = pa.schema([pa.field("doc_id", pa.string(), nullable=False), ("words", pa.int64()), ("text", pa.large_string())])
+
+
+@pytest.fixture(params=["local", pytest.param("remote", marks=[pytest.mark.s3, pytest.mark.postgres])])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
+    if request.param == "local":
+        settings = LakeSettings(store=StoreSettings(root=str(tmp_path / "lake")))
+    else:
+        root, server = request.getfixturevalue("s3_root"), request.getfixturevalue("s3_server")
+        store = StoreSettings(root=root, endpoint=server.endpoint)
+        settings = LakeSettings(store=store, catalog=request.getfixturevalue("postgres_url"))
+    opened = Lake(settings)
+    put(opened, "curated/web/documents", "2024-01", [("a", 1), ("b", 20)])
+    put(opened, "curated/web/documents", "es|2024-02", [("c", 300)])
+    put(opened, "curated/web/verdicts", "2024-01", [("a", 0)])
+    yield opened
+    opened.close()
+
+
+def put(lake: Lake, table: str, partition: str, rows: list[tuple[str, int]], **state: list[str]) -> None:
+    attempt = lake.begin(table, partition, SCHEMA)
+    with ShardWriter(
+        lake.store, directory=attempt.directory, name=attempt.attempt, schema=SCHEMA, partition=partition
+    ) as writer:
+        columns = {"doc_id": [row[0] for row in rows], "words": [row[1] for row in rows]}
+        texts = pa.array([f"text of {row[0]}" for row in rows], pa.large_string())
+        writer.write(pa.table({**columns, "text": texts}))
+    lake.commit(attempt, writer.files, state)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('SELECT count(*) AS n FROM "curated/web/documents"', [{"n": 3}]),
+        ("SELECT count(*) AS n FROM curated.web.documents WHERE words > 10", [{"n": 2}]),
+        ("select doc_id from Curated.Web.Documents where partition_key = 'es|2024-02'", [{"doc_id": "c"}]),
+        (
+            "SELECT d.doc_id, v.words FROM curated.web.documents d JOIN curated.web.verdicts v USING (doc_id)",
+            [{"doc_id": "a", "words": 0}],
+        ),
+        ("SELECT 1 AS one", [{"one": 1}]),
+    ],
+)
+def test_a_query_answers(lake: Lake, query: str, expected: list[dict[str, object]]) -> None:
+    assert lake.sql(query).read_all().to_pylist() == expected
+
+
+@pytest.mark.parametrize("query", ["SELECT * FROM curated.web.nothing", "SELEC 1", "SELECT nothing FROM curated.web.documents"])
+def test_a_wrong_query_is_refused_with_the_tables_that_there_are(lake: Lake, query: str) -> None:
+    with pytest.raises(ValueError, match="The lake's tables: curated/web/documents, curated/web/verdicts"):
+        lake.sql(query)
+
+
+def test_a_failed_gate_stops_a_query_until_it_is_allowed(lake: Lake) -> None:
+    put(lake, "curated/web/documents", "2024-03", [("bad", 1)], gate_failures=["retention"])
+    with pytest.raises(GateFailedError):
+        lake.sql("SELECT 1 FROM curated.web.documents")
+    assert lake.sql("SELECT 1 AS x FROM curated.web.verdicts").read_all().num_rows == 1
+    assert lake.sql("SELECT 1 AS x FROM curated.web.documents", allow_failed_gate=True).read_all().num_rows == 4
+
+
+def test_only_needed_files_and_columns_are_read(lake: Lake) -> None:
+    """The file of the other partition is gone, so a query that opened it would fail."""
+    (other,) = lake.files("curated/web/documents", ["2024-01"])
+    lake.store.delete([other.path])
+    found = lake.sql("SELECT doc_id FROM curated.web.documents WHERE partition_key = 'es|2024-02'").read_all()
+    assert found.to_pylist() == [{"doc_id": "c"}]
+
+
+def test_polars_and_pandas_open_a_table(lake: Lake) -> None:
+    dataset = lake.arrow_dataset("curated/web/documents")
+    frame = pl.scan_pyarrow_dataset(dataset).filter(pl.col("words") > 10).select("doc_id").sort("doc_id").collect()
+    assert frame["doc_id"].to_list() == ["b", "c"]
+    table = dataset.to_table(columns=["doc_id"], filter=pc.field("words") == 1)
+    assert table.to_pandas()["doc_id"].tolist() == ["a"]
+    assert dataset.count_rows() == 3
+
+
+COUNT = """
+import resource, sys
+from corpusmill.lake.store import LakeSettings, StoreSettings
+from corpusmill.lake.tables import Lake
+lake = Lake(LakeSettings(store=StoreSettings(root=sys.argv[1])))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(lake.sql(sys.argv[2]).read_all().to_pylist()[0]["n"])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_a_query_over_more_text_than_its_memory_answers(tmp_path: Path) -> None:
+    """3 GB of text in one table, read by a process that stays below half of it."""
+    lake = Lake(LakeSettings(store=StoreSettings(root=str(tmp_path / "lake"))))
+    attempt = lake.begin("curated/web/documents", "p", SCHEMA)
+    line = "lorem ipsum " * 2_000
+    texts = pa.array([line] * 2_000, pa.large_string())
+    rows = pa.table({"doc_id": ["x"] * 2_000, "words": [1] * 2_000, "text": texts})
+    with ShardWriter(
+        lake.store, directory=attempt.directory, name="big", schema=SCHEMA, partition="p", target_bytes=1 << 20
+    ) as writer:
+        for _ in range(63):
+            writer.write(rows)
+    lake.commit(attempt, writer.files, {})
+    lake.close()
+    query = "SELECT sum(length(text)) AS n FROM curated.web.documents"
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, str(tmp_path / "lake"), query],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    total, peak_mb = (int(value) for value in done.stdout.split())
+    assert total == 63 * 2_000 * len(line)
+    assert total > 3e9
+    assert peak_mb < 1_500, f"peak memory {peak_mb} MB"
