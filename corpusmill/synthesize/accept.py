@@ -49,7 +49,8 @@ class _Output:
 
     @property
     def seed_text(self) -> str:
-        return str(self.prompts[0].seed["text"])
+        """The part of the seed that was asked about."""
+        return "".join(prompt.chunk for prompt in self.prompts)
 
 
 def accept(

@@ -16,6 +16,7 @@ from corpusmill.synthesize.verify.registry import check_parameters
 
 MaskKind = Literal["formula", "code"]
 AnswerForm = Literal["text", "code_block"]
+Preference = Literal["first", "prose"]
 Scope = Literal["chunk", "document"]
 
 
@@ -46,14 +47,21 @@ class PrimaryInput:
 
     max_characters: int | None = None
     """Cut the text on its structure into chunks of at most so many characters; None gives it whole."""
+    max_chunks: int | None = None
+    """Ask about so many chunks and leave the rest of the seed out; None asks about all."""
+    prefer: Preference = "first"
+    """Which chunks `max_chunks` keeps: the first ones, or those with the most sentences (not tables, lists or code)."""
     mask: tuple[MaskKind, ...] = ()
     """What the model sees only as placeholders like ⟦F1⟧, put back into its answer unchanged."""
     separator: str | None = "\n\n"
     """What stands between the answers of two chunks; None takes the blanks that the seed has there."""
 
     def __post_init__(self) -> None:
-        if self.max_characters is not None and self.max_characters < 1:
-            raise ValueError(f"max_characters must be at least 1 or None for the whole text, got {self.max_characters}")
+        for limit in ("max_characters", "max_chunks"):
+            if (value := getattr(self, limit)) is not None and value < 1:
+                raise ValueError(f"{limit} must be at least 1 or None for no limit, got {value}")
+        if self.prefer not in get_args(Preference):
+            raise ValueError(f"prefer must be one of {', '.join(get_args(Preference))}, got {self.prefer!r}")
         unknown = sorted(set(self.mask) - set(MASKS))
         if unknown:
             raise ValueError(f"cannot mask {', '.join(unknown)}; there are: {', '.join(MASKS)}")

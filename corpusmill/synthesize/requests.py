@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from corpusmill.document import REQUESTS
 from corpusmill.fingerprint import fingerprint
-from corpusmill.synthesize.chunk import Span, chunk_spans
+from corpusmill.synthesize.chunk import Span, chunk_spans, num_sentences
 from corpusmill.synthesize.masking import Masked, mask, protected_spans
 from corpusmill.synthesize.prompt import Message, prompt_hash, render_messages, seed_metadata
 from corpusmill.synthesize.recipe import Recipe
@@ -100,7 +100,11 @@ def seed_spans(text: str, recipe: Recipe) -> list[Span]:
     """Return the spans of the chunks that the recipe cuts a seed into; a chunk of nothing but blanks is left out."""
     protected = [(start, end) for start, end, _ in protected_spans(text, recipe.primary.mask)]
     spans = chunk_spans(text, max_characters=recipe.primary.max_characters, protected=protected)
-    return [(start, end) for start, end in spans if text[start:end].strip()]
+    filled = [(start, end) for start, end in spans if text[start:end].strip()]
+    limit = recipe.primary.max_chunks
+    if limit is None or recipe.primary.prefer == "first":
+        return filled[:limit]
+    return sorted(sorted(filled, key=lambda span: -num_sentences(text[slice(*span)]))[:limit])
 
 
 def seed_rows(documents: pa.Table) -> Iterator[dict[str, Any]]:
