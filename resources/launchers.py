@@ -125,6 +125,8 @@ def _result(task: str, exit_code: int, messages: Sequence[Mapping[str, Any]]) ->
     outcome = {name: value for message in messages for name, value in message.items()}
     if "failure" in outcome:
         raise dg.Failure(outcome["failure"], allow_retries=outcome["retry"])
+    if "fault" in outcome:
+        raise dg.Failure(f"task {task} failed: {outcome['fault']}; the stack trace is in the run's log")
     if exit_code:
         raise dg.Failure(
             f"the process of task {task} {_cause(exit_code)} before it had a result; its output is in the step's stderr"

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from corpusmill.engines.processes import ProcessName
 from corpusmill.engines.service import EngineSettings
-from corpusmill.engines.worker_path import SOURCE_ROOT
+from corpusmill.engines.worker_path import SOURCE_ROOT, worker_path
 from corpusmill.fingerprint import fingerprint
 
 STARTING, READY, ENDING, FAILED = "starting", "ready", "ending", "failed"
@@ -117,12 +117,17 @@ class EngineFolder:
 
 
 def engine_folder(kind: str, settings: EngineSettings, *, state_folder: Path) -> EngineFolder:
-    """Return the folder of the engine that serves `settings` on this machine with the code of this process."""
+    """Return the folder of the engine that serves `settings` on this machine.
+
+    Workers keep the code and the credentials that their engine was started with, so other ones are another engine.
+    """
     identity = {
         "service": dict(settings.service),
         "python": sys.executable,
         "machine": socket.gethostname(),
         "code": source_version(),
+        "environment": {name: value for name, value in os.environ.items() if name.startswith("AWS_")},
+        "path": worker_path(),
     }
     short = kind.rpartition(".")[2]
     return EngineFolder(state_folder.absolute() / "engines" / f"{short}-{fingerprint(identity)[:12]}")
@@ -130,7 +135,7 @@ def engine_folder(kind: str, settings: EngineSettings, *, state_folder: Path) ->
 
 @cache
 def source_version() -> str:
-    """Return what names all source of the package: an engine's workers hold old code, so new code gets a new engine."""
+    """Return what names all source of the package."""
     files = sorted((SOURCE_ROOT / "corpusmill").rglob("*.py"))
     return fingerprint({str(file.relative_to(SOURCE_ROOT)): file.read_text(encoding="utf-8") for file in files})
 

@@ -46,15 +46,17 @@ class Host:
         self._say(STARTING)
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGINT, self._on_signal)
-        service = self._start()
-        if service is None:
-            self._end_processes()
-            return 1
-        self._say(READY, endpoint=service.endpoint)
-        reason = self._watch(service)
-        print(f"ending: {reason}", flush=True)
-        self._say(ENDING, error=reason)
-        self._stop(service)
+        try:
+            service = self._start()
+            if service is None:
+                return 1
+            self._say(READY, endpoint=service.endpoint)
+            reason = self._watch(service)
+            print(f"ending: {reason}", flush=True)
+            self._say(ENDING, error=reason)
+            self._stop(service)
+        finally:
+            end_host_processes(self.record.host_id, self.record.process)
         return 0
 
     def _end_predecessor(self) -> None:
@@ -76,7 +78,6 @@ class Host:
             return None
         except BaseException as error:
             self._say(FAILED, error=f"{type(error).__name__}: {error}")
-            self._end_processes()
             raise
         finally:
             budget.cancel()
@@ -99,7 +100,6 @@ class Host:
     def _stop(self, service: Service) -> None:
         patience = _Deadline(STOP_SECONDS, self._abandon)
         service.stop()
-        self._end_processes()
         patience.cancel()
 
     def _give_up(self) -> None:
@@ -108,11 +108,8 @@ class Host:
         self._abandon()
 
     def _abandon(self) -> None:
-        self._end_processes()
-        os._exit(1)
-
-    def _end_processes(self) -> None:
         end_host_processes(self.record.host_id, self.record.process)
+        os._exit(1)
 
     def _say(self, state: str, *, endpoint: dict[str, Any] | None = None, error: str = "") -> None:
         """Tell the clients. The first failure stands: what fails because of it comes later and explains less."""

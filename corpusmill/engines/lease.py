@@ -52,10 +52,14 @@ def reap(state_folder: Path) -> list[str]:
     ended = []
     for file in sorted(state_folder.absolute().glob("engines/*/host.json")):
         folder = EngineFolder(file.parent)
-        record = folder.record()
-        if record is None or folder.is_hosted():
+        lock = folder.take_host_lock()
+        if lock is None:
             continue
-        if num_ended := end_host_processes(record.host_id, record.process):
+        with lock:
+            record = folder.record()
+            num_ended = end_host_processes(record.host_id, record.process) if record else 0
+            folder.clear_remains(host_id="")
+        if num_ended:
             ended.append(f"{file.parent.name} ({num_ended} processes)")
     return ended
 
@@ -103,9 +107,7 @@ class _Client:
         return EngineStartError(f"the {self.kind} engine did not start: {reason}\n{_log_tail(log)}The log is {log}")
 
 
-def _spawn_host(
-    kind: str, settings: EngineSettings, *, folder: EngineFolder, host_id: str
-) -> subprocess.Popen[bytes]:
+def _spawn_host(kind: str, settings: EngineSettings, *, folder: EngineFolder, host_id: str) -> subprocess.Popen[bytes]:
     arguments = {
         "module": SERVICES.get(kind, kind),
         "folder": str(folder.path),

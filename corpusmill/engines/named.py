@@ -26,4 +26,4 @@ def named_function(name: str) -> Callable[..., Any]:
         raise ValueError(f"{name!r} names no function: {module} has no {function!r}") from error
     if not callable(found):
         raise ValueError(f"{name!r} names a {type(found).__name__}, not a function")
-    return found  # type: ignore[no-any-return]
+    return found

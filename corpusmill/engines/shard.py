@@ -140,7 +140,9 @@ def make_shard(call: ShardCall) -> ShardOutcome:
     function: ShardFunction = named_function(call.function)
     # An engine may try a shard again while a first try still writes somewhere: each try has files of its own.
     name = f"{call.name}-{secrets.token_hex(4)}"
-    with ShardWriter(store, directory=call.directory, name=name, schema=call.schema, partition=call.partition) as writer:
+    with ShardWriter(
+        store, directory=call.directory, name=name, schema=call.schema, partition=call.partition
+    ) as writer:
         for table in function(call.inputs, call.parameters, context):
             writer.write(table)
     context.counts.check()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MAX_TASKS_PER_JOB = 2_000
 """Rows of one Spark job; more rows run as one job after the other, so that the driver's memory stays bounded."""
-RETRIES = {"max_retries": 6, "max_backoff": 4_000}
-"""The client gives a server that is gone up after about 15 s; its own default is 10 minutes."""
+RETRIES = {"max_retries": 4, "max_backoff": 4_000}
+"""The client gives a server that is gone up after about 5 s; its own default is 10 minutes."""
 
 
 class SparkEngine:
@@ -76,7 +76,7 @@ def _connect(url: str) -> "SparkSession":
         session.conf.get("spark.sql.leafNodeDefaultParallelism", None)
     except _spark_errors() as error:
         raise EngineFailedError(f"no session on the Spark server: {_reason(error)}") from error
-    return session  # type: ignore[no-any-return]
+    return session
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

@@ -1,8 +1,8 @@
 """A task in a process of its own: `python -m corpusmill.tasks <name> <arguments.json>`.
 
-Started by a launcher it reports through Dagster Pipes: progress as log lines, then one custom message, {"result": ...} or
-{"failure": ..., "retry": ...}. Started by a person it prints progress to stderr and the result to stdout. Exit code 0
-means that there is a result.
+Started by a launcher it reports through Dagster Pipes: progress as log lines, then one custom message: {"result": ...},
+{"failure": ..., "retry": ...} for what may go wrong without a fault of the program, or {"fault": ...}. Started by a
+person it prints progress to stderr and the result to stdout. Exit code 0 means that there is a result.
 
 It ends with whoever started it: SIGTERM ends the task in good order, and a standard input that was handed over and ends
 means that the launcher is gone, however that happened.
@@ -48,6 +48,9 @@ def main(name: str, arguments_file: str) -> int:
             traceback.print_exc()
             tell({"failure": str(error), "retry": isinstance(error, MISHAPS)})
             return 1
+        except Exception as error:
+            tell({"fault": f"{type(error).__name__}: {error}"})
+            raise
         finally:
             progress.close()
         tell({"result": result})

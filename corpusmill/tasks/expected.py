@@ -8,6 +8,13 @@ from corpusmill.lake.errors import CommitTimeoutError, StaleAttemptError
 
 MISTAKES = (ValueError,)
 """Of the user: trying again changes nothing."""
-MISHAPS = (EngineStartError, EngineFailedError, EngineDeadError, ShardsFailedError, StaleAttemptError, CommitTimeoutError)
+MISHAPS = (
+    EngineStartError,
+    EngineFailedError,
+    EngineDeadError,
+    ShardsFailedError,
+    StaleAttemptError,
+    CommitTimeoutError,
+)
 """Of a machine: another attempt may do better."""
 EXPECTED = (*MISTAKES, *MISHAPS)

@@ -11,10 +11,12 @@ import psutil
 import pytest
 from waiting import wait_until
 
-from corpusmill.engines.engine_folder import READY, EngineFolder, HostRecord
+from corpusmill.engines.engine_folder import READY, EngineFolder, HostRecord, engine_folder
 from corpusmill.engines.lease import lease, reap
 from corpusmill.engines.processes import ProcessName, host_processes
 from corpusmill.engines.service import EngineSettings, EngineStartError
+
+pytestmark = pytest.mark.slow
 
 
 def toy(behaviour: str = "good", *, startup_seconds: float = 60, linger_seconds: float = 0) -> EngineSettings:
@@ -79,7 +81,8 @@ def test_concurrent_starters_share_one_host(holder, state):
     holders = [holder(settings) for _ in range(6)]
     endpoints = [json.loads(process.stdout.readline()) for process in holders]
     assert len({endpoint["pid"] for endpoint in endpoints}) == 1
-    wait_until(lambda: len(list(folder_of(state).logs.iterdir())) == 1)  # a host that finds another one takes its log along
+    # A host that finds another one takes its log along.
+    wait_until(lambda: len(list(folder_of(state).logs.iterdir())) == 1)
 
 
 def test_engines_with_other_settings_are_other_engines(state):
@@ -122,6 +125,15 @@ def test_killed_host_is_replaced_and_its_orphans_end(state):
             assert not tree_of(killed)
 
 
+def test_other_credentials_are_another_engine(tmp_path, monkeypatch):
+    """Workers keep the environment that their engine was started with."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old")
+    first = engine_folder("toy_service", toy(), state_folder=tmp_path).path
+    assert engine_folder("toy_service", toy(linger_seconds=60), state_folder=tmp_path).path == first
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "new")
+    assert engine_folder("toy_service", toy(), state_folder=tmp_path).path != first
+
+
 def test_what_a_killed_host_left_is_reaped_and_running_engines_are_not(state):
     settings = toy(linger_seconds=60)
     with lease("toy_service", settings, state_folder=state) as endpoint:
@@ -130,6 +142,7 @@ def test_what_a_killed_host_left_is_reaped_and_running_engines_are_not(state):
         os.kill(killed.process.pid, signal.SIGKILL)
         wait_until(lambda: not killed.process.is_running())
         assert reap(state) == [f"{folder_of(state).path.name} (2 processes)"]
+        assert not list(state.glob("engines/*/service-*"))
         assert not psutil.pid_exists(endpoint["pid"])
         assert reap(state) == []
 

@@ -187,8 +187,8 @@ def test_spark_that_cannot_start_says_why(state):
     ("answer", "message"),
     [
         (None, "there is no java on the PATH"),
-        ('echo \'openjdk version "11.0.2" 2019-01-15\' >&2', 'openjdk version "11.0.2" 2019-01-15'),
-        ('echo \'java version "1.8.0_392"\' >&2', 'java version "1.8.0_392"'),
+        ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", 'openjdk version "11.0.2" 2019-01-15'),
+        ("echo 'java version \"1.8.0_392\"' >&2", 'java version "1.8.0_392"'),
         ("exit 1", "no Java that answers"),
     ],
     ids=["none", "eleven", "eight", "broken"],

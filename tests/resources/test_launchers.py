@@ -15,7 +15,9 @@ from tests.engines.toys.waiting import wait_until
 from tests.resources.toy_run import job_of
 
 BOTH = pytest.mark.parametrize(
-    "chosen", [InProcessLauncher(), pytest.param(SubprocessLauncher(), marks=pytest.mark.dagster)], ids=["in_process", "subprocess"]
+    "chosen",
+    [InProcessLauncher(), pytest.param(SubprocessLauncher(), marks=pytest.mark.dagster)],
+    ids=["in_process", "subprocess"],
 )
 
 
@@ -25,8 +27,8 @@ def instance(tmp_path):
         yield instance
 
 
-def run(chosen, instance, folder, behaviour):
-    job = job_of(chosen, folder, {"behaviour": behaviour})
+def run(chosen, instance, folder, behaviour, *, max_retries=0):
+    job = job_of(chosen, folder, {"behaviour": behaviour}, max_retries=max_retries)
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
@@ -35,7 +37,7 @@ def lines(instance, result) -> list[str]:
 
 
 def failure_of(result):
-    (event,) = [event for event in result.all_events if event.is_step_failure or event.is_step_up_for_retry]
+    (event,) = [event for event in result.all_events if event.is_step_failure]
     return event.step_failure_data
 
 
@@ -51,27 +53,37 @@ def test_result_and_progress_arrive(chosen, instance, tmp_path):
 
 @BOTH
 @pytest.mark.parametrize(
-    ("behaviour", "message", "may_retry"),
+    ("behaviour", "message"),
     [
-        ("mistake", "snapshot 2031 does not exist; there are 2024, 2025", False),
-        ("mishap", "the engine did not start: no memory", True),
+        ("mistake", "snapshot 2031 does not exist; there are 2024, 2025"),
+        ("mishap", "the engine did not start: no memory"),
     ],
 )
-def test_expected_failure_is_its_message_alone(chosen, instance, tmp_path, behaviour, message, may_retry):
+def test_expected_failure_is_its_message_alone(chosen, instance, tmp_path, behaviour, message):
     result = run(chosen, instance, tmp_path, behaviour)
     assert not result.success
     failure = failure_of(result)
     assert failure.user_failure_data.description == message
-    assert failure.user_failure_data.allow_retries is may_retry if hasattr(failure.user_failure_data, "allow_retries") else True
     assert failure.error.cause is None
     assert not any("toy_task.py" in line for line in failure.error.stack)
+
+
+@BOTH
+@pytest.mark.parametrize(("behaviour", "num_attempts"), [("mistake", 1), ("mishap", 2)])
+def test_only_a_mishap_is_tried_again(chosen, instance, tmp_path, behaviour, num_attempts):
+    result = run(chosen, instance, tmp_path, behaviour, max_retries=1)
+    assert lines(instance, result).count("looking at the words (words 12,345)") == num_attempts
 
 
 @BOTH
 def test_fault_in_the_program_shows_where_it_is(chosen, instance, tmp_path):
     result = run(chosen, instance, tmp_path, "bug")
     assert not result.success
-    everything = "".join(str(event.event_specific_data) for event in result.all_events)
+    everything = "".join(
+        str(entry.dagster_event.event_specific_data)
+        for entry in instance.all_logs(result.run_id)
+        if entry.dagster_event
+    )
     assert "ZeroDivisionError: a fault in the program" in everything
     assert "toy_task.py" in everything
 
@@ -82,7 +94,7 @@ def test_fault_in_the_program_shows_where_it_is(chosen, instance, tmp_path):
     [
         ("die", "was killed by SIGKILL, as the system does when memory runs out, before it had a result"),
         ("leave", "ended without a result and without a message"),
-        ("bug", "ended with exit code 1 before it had a result; its output is in the step's stderr"),
+        ("bug", "task tests.resources.toy_task failed: ZeroDivisionError: a fault in the program"),
     ],
 )
 def test_case_28_dead_or_silent_process_fails_the_asset(instance, tmp_path, behaviour, message):

@@ -18,7 +18,7 @@ def toy_job() -> dg.JobDefinition:
     return job_of(SubprocessLauncher(grace_seconds=1), folder, json.loads(os.environ["TOY_PARAMETERS"]))
 
 
-def job_of(launcher, folder, parameters) -> dg.JobDefinition:
+def job_of(launcher, folder, parameters, *, max_retries=0) -> dg.JobDefinition:
     arguments = {
         "settings": settings_from_table({}, base=folder).to_json(),
         "dataset": "web",
@@ -26,7 +26,7 @@ def job_of(launcher, folder, parameters) -> dg.JobDefinition:
         "parameters": parameters,
     }
 
-    @dg.asset(required_resource_keys={"launcher"})
+    @dg.asset(required_resource_keys={"launcher"}, retry_policy=dg.RetryPolicy(max_retries=max_retries))
     def words(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         result = context.resources.launcher.launch(context, TASK, arguments)
         return dg.MaterializeResult(metadata={"dropped": result["counts"]["dropped"]["too_short"]})
