@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.servers.postgres import PostgresServer, postgres, postgres_binaries
-from tests.servers.seaweedfs import S3Server, seaweedfs, weed_binary
+from tests.servers.seaweedfs import S3Server, make_table_bucket, seaweedfs, weed_binary
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +24,16 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 def s3_root(s3_server: S3Server) -> str:
     """A prefix in the bucket that no other test uses."""
     return f"s3://{s3_server.bucket}/{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def rest_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of an Iceberg REST catalog with a warehouse that no other test uses."""
+    keys = (s3_server.environment[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
+    monkeypatch.setenv("PYICEBERG_CATALOG__CORPUSMILL__CREDENTIAL", ":".join(keys))
+    tokens = f"{s3_server.iceberg_endpoint}/v1/oauth/tokens"
+    monkeypatch.setenv("PYICEBERG_CATALOG__CORPUSMILL__OAUTH2_SERVER_URI", tokens)
+    return f"{s3_server.iceberg_endpoint}?warehouse=s3://{make_table_bucket(s3_server)}/"
 
 
 @pytest.fixture(scope="session")

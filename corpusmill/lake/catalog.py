@@ -1,14 +1,16 @@
 """Opening the Iceberg catalog that the settings name, and creating tables in it."""
 
 import os
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
-from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, RESTError, TableAlreadyExistsError
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
+from pyiceberg.utils.config import Config
 
 from corpusmill.lake.errors import SchemaMismatchError, TableMissingError, UnsuitableStoreError
 from corpusmill.lake.names import table_identifier
@@ -25,10 +27,9 @@ _MAX_OPEN_ATTEMPTS = 10
 def open_catalog(settings: LakeSettings) -> Catalog:
     """Open the catalog; raises UnsuitableStoreError when a database does not answer."""
     properties = _file_properties(settings.store)
-    if settings.catalog is not None and settings.catalog.startswith(("http://", "https://")):
-        from pyiceberg.catalog.rest import RestCatalog
-
-        return RestCatalog(_NAME, uri=settings.catalog, warehouse=settings.store.root, **properties)
+    if settings.is_rest:
+        assert settings.catalog is not None
+        return _open_rest(settings.catalog, settings.store.root, properties)
     return _open_sql(settings.catalog or _sqlite_url(settings.store.root), settings.store.root, properties)
 
 
@@ -42,8 +43,8 @@ def load_table(catalog: Catalog, table: str) -> Table:
         ) from error
 
 
-def ensure_table(catalog: Catalog, table: str, *, schema: pa.Schema, location: str) -> Table:
-    """Load a table, or create it empty with this schema (`partition_key` first) at this location."""
+def ensure_table(catalog: Catalog, table: str, *, schema: pa.Schema, location: str | None) -> Table:
+    """Load a table, or create it empty with this schema (`partition_key` first); None lets the catalog place it."""
     identifier = table_identifier(table)
     try:
         return catalog.load_table(identifier)
@@ -54,16 +55,20 @@ def ensure_table(catalog: Catalog, table: str, *, schema: pa.Schema, location: s
 
 def list_tables(catalog: Catalog) -> list[str]:
     """Return the names of all tables, sorted."""
-    found: list[str] = []
+    found: set[str] = set()
+    seen: set[tuple[str, ...]] = set()
     waiting = catalog.list_namespaces()
     while waiting:
         namespace = waiting.pop()
-        found += ["/".join(identifier) for identifier in catalog.list_tables(namespace)]
-        waiting += catalog.list_namespaces(namespace)
+        if namespace not in seen:
+            # Some catalogs list nested namespaces at the top as well.
+            seen.add(namespace)
+            found |= {"/".join(identifier) for identifier in catalog.list_tables(namespace)}
+            waiting += catalog.list_namespaces(namespace)
     return sorted(found)
 
 
-def _create(catalog: Catalog, identifier: tuple[str, ...], *, schema: pa.Schema, location: str) -> None:
+def _create(catalog: Catalog, identifier: tuple[str, ...], *, schema: pa.Schema, location: str | None) -> None:
     from sqlalchemy.exc import IntegrityError
 
     for depth in range(1, len(identifier)):
@@ -96,6 +101,22 @@ def _create(catalog: Catalog, identifier: tuple[str, ...], *, schema: pa.Schema,
         )
     except TableAlreadyExistsError:
         return
+
+
+def _open_rest(url: str, root: str, properties: dict[str, str]) -> Catalog:
+    """Open a REST catalog; `?warehouse=NAME` in the URL names its warehouse, PyIceberg's own settings its credentials."""
+    uri, _, query = url.partition("?")
+    warehouse = dict(parse_qsl(query)).get("warehouse", root)
+    # Read now: load_catalog itself knows only the environment at its import.
+    configured = Config().get_catalog_config(_NAME) or {}
+    chosen = {**configured, **properties, "type": "rest", "uri": uri, "warehouse": warehouse}
+    try:
+        return load_catalog(_NAME, **chosen)
+    except (RESTError, OSError) as error:
+        raise UnsuitableStoreError(
+            f"the catalog {uri} does not answer: {error}; check its URL, and the credentials in "
+            "PYICEBERG_CATALOG__CORPUSMILL__CREDENTIAL or PYICEBERG_CATALOG__CORPUSMILL__TOKEN"
+        ) from error
 
 
 def _open_sql(url: str, root: str, properties: dict[str, str]) -> Catalog:

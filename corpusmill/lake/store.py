@@ -52,7 +52,7 @@ class LakeSettings:
     store: StoreSettings
     catalog: str | None = None
     """None for a SQLite file in a local lake's folder; else a SQLAlchemy URL (`postgresql+psycopg2://...`) or the
-    http(s) URL of an Iceberg REST catalog."""
+    http(s) URL of an Iceberg REST catalog, `?warehouse=NAME` added where it keeps several."""
 
     def __post_init__(self) -> None:
         if self.catalog is None and self.store.is_s3:
@@ -60,6 +60,10 @@ class LakeSettings:
                 f"the lake {self.store.root} is on S3 and names no catalog; a SQLite file cannot be shared there: set "
                 "catalog to postgresql+psycopg2://user@host/database or to the URL of an Iceberg REST catalog"
             )
+
+    @property
+    def is_rest(self) -> bool:
+        return self.catalog is not None and self.catalog.startswith(("http://", "https://"))
 
     def to_json(self) -> dict[str, Any]:
         return {"store": self.store.to_json(), "catalog": self.catalog}

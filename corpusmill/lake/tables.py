@@ -90,7 +90,9 @@ class Lake:
         """
         check_partition(partition)
         wanted = table_schema(schema)
-        location = self.store.uri(f"tables/{check_table(table)}")
+        # A REST catalog's server decides where it keeps a table's metadata.
+        key = f"tables/{check_table(table)}"
+        location = None if self.settings.is_rest else self.store.uri(key)
         return retry_until_landed(
             lambda: self._begin_once(table, partition, schema=wanted, location=location), what=f"an attempt at {table}"
         )
@@ -246,7 +248,7 @@ class Lake:
     def _load(self, table: str) -> Table:
         return load_table(self.catalog, table)
 
-    def _begin_once(self, table: str, partition: str, *, schema: pa.Schema, location: str) -> Attempt:
+    def _begin_once(self, table: str, partition: str, *, schema: pa.Schema, location: str | None) -> Attempt:
         loaded = ensure_table(self.catalog, table, schema=schema, location=location)
         loaded = _grow(loaded, schema)
         newest = published_fence(loaded.properties, partition)

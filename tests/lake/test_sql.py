@@ -15,7 +15,9 @@ from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 
-SCHEMA = pa.schema([pa.field("doc_id", pa.string(), nullable=False), ("words", pa.int64()), ("text", pa.large_string())])
+SCHEMA = pa.schema(
+    [pa.field("doc_id", pa.string(), nullable=False), ("words", pa.int64()), ("text", pa.large_string())]
+)
 
 
 @pytest.fixture(params=["local", pytest.param("remote", marks=[pytest.mark.s3, pytest.mark.postgres])])
@@ -62,7 +64,9 @@ def test_a_query_answers(lake: Lake, query: str, expected: list[dict[str, object
     assert lake.sql(query).read_all().to_pylist() == expected
 
 
-@pytest.mark.parametrize("query", ["SELECT * FROM curated.web.nothing", "SELEC 1", "SELECT nothing FROM curated.web.documents"])
+@pytest.mark.parametrize(
+    "query", ["SELECT * FROM curated.web.nothing", "SELEC 1", "SELECT nothing FROM curated.web.documents"]
+)
 def test_a_wrong_query_is_refused_with_the_tables_that_there_are(lake: Lake, query: str) -> None:
     with pytest.raises(ValueError, match="The lake's tables: curated/web/documents, curated/web/verdicts"):
         lake.sql(query)

@@ -1,4 +1,6 @@
-"""The lake's tables, on a local folder with a SQLite catalog and on a real S3 server with a real Postgres catalog."""
+"""The lake's tables, on a local folder with a SQLite catalog, and on a real S3 server with real Postgres
+and REST catalogs.
+"""
 
 import pickle
 from collections.abc import Iterator
@@ -31,14 +33,21 @@ def local_lake(tmp_path: Path) -> Iterator[Lake]:
     lake.close()
 
 
-@pytest.fixture(params=["local", pytest.param("remote", marks=[pytest.mark.s3, pytest.mark.postgres])])
+@pytest.fixture(
+    params=[
+        "local",
+        pytest.param("postgres", marks=[pytest.mark.s3, pytest.mark.postgres]),
+        pytest.param("rest", marks=[pytest.mark.s3]),
+    ]
+)
 def lake(request: pytest.FixtureRequest) -> Iterator[Lake]:
     if request.param == "local":
         yield request.getfixturevalue("local_lake")
         return
-    root, server = request.getfixturevalue("s3_root"), request.getfixturevalue("s3_server")
-    store = StoreSettings(root=root, endpoint=server.endpoint)
-    remote = Lake(LakeSettings(store=store, catalog=request.getfixturevalue("postgres_url")))
+    server = request.getfixturevalue("s3_server")
+    store = StoreSettings(root=request.getfixturevalue("s3_root"), endpoint=server.endpoint)
+    catalog = request.getfixturevalue("rest_url" if request.param == "rest" else "postgres_url")
+    remote = Lake(LakeSettings(store=store, catalog=catalog))
     yield remote
     remote.close()
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -65,6 +66,13 @@ def seaweedfs(folder: Path) -> Iterator[S3Server]:
         # Its data is thrown away, and an orderly end waits for connections that clients keep open.
         process.kill()
         process.wait()
+
+
+def make_table_bucket(server: S3Server) -> str:
+    """Make a bucket whose tables the server's Iceberg catalog keeps, and return its name."""
+    name = f"tables-{uuid.uuid4().hex[:12]}"
+    _client(server, "s3tables").create_table_bucket(name=name)
+    return name
 
 
 def _start(binary: str, folder: Path, environment: dict[str, str]) -> tuple[subprocess.Popen[bytes], int, int]:
@@ -137,11 +145,11 @@ def _can_write(client: Any, bucket: str) -> bool:
     return True
 
 
-def _client(server: S3Server) -> Any:
+def _client(server: S3Server, service: str = "s3") -> Any:
     import boto3
 
     return boto3.client(
-        "s3",
+        service,
         endpoint_url=server.endpoint,
         region_name=server.environment["AWS_REGION"],
         aws_access_key_id=server.environment["AWS_ACCESS_KEY_ID"],
