@@ -7,12 +7,12 @@ in code) and the list of bad words.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from corpusmill.curate.edits import Edit
 
 _POLICY = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
+_PHRASES = {"javascript": "line_about_javascript"} | dict.fromkeys(_POLICY, "line_of_policy")
 _SENTENCE_END = re.compile(r"""[.!?。！？]+["'”’)\]]*(?=\s+\S)""")
 
 
@@ -28,41 +28,35 @@ class LineCuts:
 
 def cut_lines(text: str, *, min_words: int, max_word_characters: int) -> LineCuts:
     """Return what C4's line rules make of a text; a cut takes the line's newline with it."""
+    lowered = text.lower()
+    phrases = tuple(phrase for phrase in _PHRASES if phrase in lowered)
     edits = []
     num_sentences = 0
-    for start, end in _lines(text):
-        line = text[start:end]
-        kind = _why_cut(line, min_words, max_word_characters)
+    start = 0
+    for line in text.split("\n"):
+        words = line.split()
+        kind = _why_cut(line, words, phrases, min_words, max_word_characters) if words else None
         if kind:
-            edits.append(Edit(start=start, end=min(end + 1, len(text)), kind=kind))
-        elif line.strip():
+            edits.append(Edit(start=start, end=min(start + len(line) + 1, len(text)), kind=kind))
+        elif words:
             num_sentences += 1 + len(_SENTENCE_END.findall(line.strip()))
+        start += len(line) + 1
     return LineCuts(
         edits=edits,
         num_sentences=num_sentences,
-        has_lorem_ipsum="lorem ipsum" in text.lower(),
+        has_lorem_ipsum="lorem ipsum" in lowered,
         has_curly_bracket="{" in text,
     )
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield start, end
-        start = end + 1
-
-
-def _why_cut(line: str, min_words: int, max_word_characters: int) -> str | None:
-    words = line.split()
-    if not words:
-        return None
+def _why_cut(
+    line: str, words: list[str], phrases: tuple[str, ...], min_words: int, max_word_characters: int
+) -> str | None:
     if len(line) > max_word_characters and max(map(len, words)) > max_word_characters:
         return "line_with_long_word"
     if len(words) < min_words:
         return "line_of_few_words"
+    if not phrases:
+        return None
     lowered = line.lower()
-    if "javascript" in lowered:
-        return "line_about_javascript"
-    return "line_of_policy" if any(phrase in lowered for phrase in _POLICY) else None
+    return next((_PHRASES[phrase] for phrase in phrases if phrase in lowered), None)

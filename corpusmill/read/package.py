@@ -26,7 +26,11 @@ _ZIP_SUFFIXES = (".zip", ".whl")
 SUFFIXES = (*_TAR_SUFFIXES, *_ZIP_SUFFIXES)
 
 _METADATA_BYTES = 1 << 20
-_READ_ERRORS = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_READ_ERRORS = (
+    *(OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile),
+    # zipfile says with RuntimeError that a member is encrypted or packed in an unknown way.
+    *(RuntimeError, pa.ArrowInvalid),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,8 +49,8 @@ class ParquetCursor:
         sizes = [self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)]
         self._starts = [sum(sizes[:group]) for group in range(len(sizes) + 1)]
         self._texts: Iterator[Payload] = iter(())
-        self._column = ""
-        self._next = -1
+        self._open = (-1, "")
+        self._next = 0
 
     def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
         """Return the text of the listed `row` as UTF-8."""
@@ -59,11 +59,10 @@ class ParquetCursor:
 
     def _text(self, row: int, column: str, max_bytes: int) -> Payload:
         group = next(index for index, start in enumerate(self._starts[1:]) if row < start)
-        is_behind = not self._starts[group] <= self._next <= row or column != self._column
-        if is_behind:
+        if (group, column) != self._open or row < self._next:
             self._texts = _group_texts(self._parquet, group=group, column=column, max_bytes=max_bytes)
             self._next = self._starts[group]
-            self._column = column
+            self._open = (group, column)
         while self._next < row:
             next(self._texts)
             self._next += 1

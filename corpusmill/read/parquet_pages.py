@@ -79,7 +79,8 @@ class _Reader:
         elif kind == _DOUBLE:
             self.position += 8
         elif kind == _BINARY:
-            self.position += self._unsigned()
+            length = self._unsigned()
+            self.position += length
         elif kind in (_LIST, _SET):
             self._skip_list()
         elif kind == _STRUCT:

@@ -88,7 +88,7 @@ def parse_headers(data: bytes) -> dict[str, str]:
 
 def _walk_block(window: ByteWindow, record: WarcRecord, declared_bytes: int) -> WarcRecord:
     block_start = window.position
-    candidate = window.pass_over(declared_bytes, _NEXT_RECORD)
+    candidate = window.pass_over(declared_bytes, _NEXT_RECORD, b"WARC/")
     actual_bytes = window.position - block_start
     head = record.head[:declared_bytes]
     if actual_bytes == declared_bytes and _is_at_boundary(window):

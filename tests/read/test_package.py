@@ -1,0 +1,136 @@
+"""Source packages: members, licences, damage."""
+
+import io
+import tarfile
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read.package_license import declared_license
+from corpusmill.read.snapshot import fetch_payloads, list_records
+
+METADATA = "Metadata-Version: 2.1\nName: p\nLicense-Expression: MIT\n\nLicense: GPL is only mentioned here\n"
+FILES = {
+    "p-1/src/b.py": b"print(1)\n",
+    "p-1/PKG-INFO": METADATA.encode(),
+    "p-1/src/a.c": b"int main;\n",
+    "p-1/logo.png": b"\x89PNG",
+    "p-1/sub/PKG-INFO": b"License: GPL\n",
+}
+
+
+def tar(files: dict[str, bytes] | list[tuple[str, bytes]], mode: str = "w:gz") -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode) as archive:
+        for name, content in files.items() if isinstance(files, dict) else files:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return data.getvalue()
+
+
+def wheel(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_file(name: str, data: bytes, **options):
+        (tmp_path / name).write_bytes(data)
+        store = Store(StoreSettings(root=str(tmp_path)))
+        listed = pa.concat_tables(
+            list_records(dataset="d", snapshot="s", format="package", uri=str(tmp_path), store=store, options=options)
+        )
+        fetched = pa.concat_tables(fetch_payloads(listed, store))
+        return listed, list(zip(fetched["payload"].to_pylist(), fetched["failure"].to_pylist(), strict=True))
+
+    return read_file
+
+
+def test_text_members_carry_licence_language_and_path(read):
+    listed, fetched = read("p-1.tar.gz", tar(FILES))
+    assert listed["locator"].to_pylist() == ["p-1.tar.gz#p-1/src/b.py", "p-1.tar.gz#p-1/src/a.c"]
+    assert listed["declared_license"].to_pylist() == ["MIT", "MIT"]
+    assert listed["content_type"].to_pylist() == ["text/x-python", "text/x-c"]
+    metas = [dict(meta) for meta in listed["meta"].to_pylist()]
+    assert [(meta["language"], meta["path"], meta["package"]) for meta in metas] == [
+        ("Python", "p-1/src/b.py", "p-1"),
+        ("C", "p-1/src/a.c", "p-1"),
+    ]
+    assert fetched == [(b"print(1)\n", None), (b"int main;\n", None)]
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_every_tar_is_read(read, mode):
+    suffix = {"w": "tar", "w:gz": "tgz", "w:bz2": "tar.bz2", "w:xz": "tar.xz"}[mode]
+    assert len(read(f"p-1.{suffix}", tar(FILES, mode), include=["*.py"])[1]) == 1
+
+
+def test_wheel_is_read_with_its_metadata(read):
+    files = {"p/a.py": b"x = 1\n", "p-1.dist-info/METADATA": b"License: Apache 2.0\n"}
+    listed, fetched = read("p-1-py3-none-any.whl", wheel(files))
+    assert listed["declared_license"].to_pylist() == ["Apache-2.0"]
+    assert fetched == [(b"x = 1\n", None)]
+
+
+def test_patterns_choose_members(read):
+    assert [row[0] for row in read("p-1.tar.gz", tar(FILES), include=["*.py", "*.c"], exclude=["*/src/b*"])[1]] == [
+        b"int main;\n"
+    ]
+
+
+def test_member_stored_twice_has_two_ids(read):
+    listed, fetched = read("p.tar", tar([("a.py", b"one"), ("a.py", b"two")], "w"))
+    assert len(set(listed["doc_id"].to_pylist())) == 2
+    assert [payload for payload, _ in fetched] == [b"one", b"two"]
+
+
+def test_name_that_is_no_utf8_is_read(read):
+    data = bytearray(tar({"cafX.py": b"x"}, "w"))
+    data[data.index(b"cafX") + 3] = 0xE9
+    header = data[:512]
+    header[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(header)
+    listed, fetched = read("p.tar", bytes(data))
+    assert listed["locator"].to_pylist() == ["p.tar#caf\ufffd.py"]
+    assert fetched == [(b"x", None)]
+
+
+def test_cut_archive_keeps_the_members_before_the_cut(read):
+    import random
+
+    noise = random.Random(1).randbytes(200_000)
+    data = tar([("a.py", b"x"), ("b.py", noise), ("c.py", b"y")])
+    listed, fetched = read("p.tar.gz", data[: len(data) // 2])
+    assert listed["failure"].to_pylist() == [None, None, "damaged_archive"]
+    assert fetched == [(b"x", None), (None, "damaged_archive"), (None, "damaged_archive")]
+
+
+def test_garbled_archives_are_failed_rows(read):
+    assert read("p.zip", b"PK no zip")[1] == [(None, "damaged_archive")]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ("License-Expression: MIT OR Apache-2.0\nLicense: GPL\n", "MIT OR Apache-2.0"),
+        ("License: bsd-3-clause\n", "BSD-3-Clause"),
+        ("License: GPL\nClassifier: License :: OSI Approved :: GNU General Public License v2 or later (GPLv2+)\n", "GPL-2.0-or-later"),
+        ("License: BSD\nClassifier: License :: OSI Approved :: BSD License\n", "LicenseRef-BSD"),
+        ("License: BSD\n", "LicenseRef-BSD"),
+        ("Classifier: License :: OSI Approved\n", None),
+        ("Classifier: License :: Public Domain\nClassifier: License :: OSI Approved :: GNU General Public License (GPL)\n", "LicenseRef-PublicDomain AND LicenseRef-GPL"),
+        ("License: UNKNOWN\n", None),
+        ("License: My own terms, ask me\n", "LicenseRef-My-own-terms-ask-me"),
+        ("Name: p\n\nLicense: MIT in the description does not count\n", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_declared_license(metadata, expected):
+    assert declared_license(metadata) == expected

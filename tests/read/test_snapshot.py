@@ -1,0 +1,105 @@
+"""What belongs to a snapshot, ids, options, and what happens when it is not there."""
+
+import pyarrow as pa
+import pytest
+
+from corpusmill.document import RECORDS
+from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read.snapshot import fetch_payloads, list_records
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(StoreSettings(root=str(tmp_path)))
+
+
+def write(folder, **files):
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_html", ".html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def rows(store, uri, *, format="html", **options):
+    return pa.concat_tables(
+        list_records(dataset="d", snapshot="s1", format=format, uri=uri, store=store, options=options)
+    )
+
+
+def test_folder_is_listed_by_path_without_bookkeeping(tmp_path, store):
+    write(tmp_path / "s1", b_html="b", a__c_html="c", a_html="a")
+    for name in (".hidden.html", "_temporary/x.html", ".git/y.html", "notes.pdf"):
+        path = tmp_path / "s1" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("no")
+    found = rows(store, "s1", declared_license="CC-BY-4.0", declared_language="en")
+    assert found.schema == RECORDS
+    assert found["locator"].to_pylist() == ["a.html", "a/c.html", "b.html"]
+    assert found["file"].to_pylist() == [f"{tmp_path}/s1/{name}" for name in ("a.html", "a/c.html", "b.html")]
+    assert found["content_type"].to_pylist() == ["text/html"] * 3
+    assert found["declared_license"].to_pylist() == ["CC-BY-4.0"] * 3
+    assert found["declared_language"].to_pylist() == ["en"] * 3
+    fetched = pa.concat_tables(fetch_payloads(found, store))
+    assert fetched["payload"].to_pylist() == [b"a", b"c", b"b"]
+
+
+def test_file_alone_has_the_ids_that_its_folder_gives(tmp_path, store):
+    write(tmp_path / "s1", a__c_html="c", a__d_html="d")
+    whole = rows(store, "s1")
+    one_by_one = pa.concat_tables([rows(store, uri) for uri in whole["file"].to_pylist()])
+    assert one_by_one.equals(whole)
+
+
+def test_ids_do_not_move_with_the_folder(tmp_path, store):
+    write(tmp_path / "here/s1", a_html="a")
+    write(tmp_path / "there/s1", a_html="a")
+    assert rows(store, "here/s1")["doc_id"].equals(rows(store, "there/s1")["doc_id"])
+
+
+def test_file_of_another_kind_gives_no_rows(tmp_path, store):
+    (tmp_path / "_SUCCESS").write_text("")
+    assert list(list_records(dataset="d", snapshot="s", format="warc", uri="_SUCCESS", store=store, options={})) == []
+
+
+def test_vanished_snapshot_is_named(tmp_path, store):
+    with pytest.raises(ValueError, match=f"nothing lies at {tmp_path}/s1: the snapshot is empty or has vanished"):
+        rows(store, "s1")
+
+
+def test_snapshot_of_another_format_says_what_was_wanted(tmp_path, store):
+    write(tmp_path / "s1", a_html="a")
+    with pytest.raises(ValueError, match=r"none of the 1 files below .*/s1 is taken: a parquet snapshot has files"):
+        rows(store, "s1", format="parquet")
+
+
+def test_typos_are_named_with_what_exists(store):
+    with pytest.raises(ValueError, match="unknown format 'wacr' of source d; the formats are warc, wet, html"):
+        rows(store, "s1", format="wacr")
+    with pytest.raises(ValueError, match="unknown read option text_colum; the options are include, exclude"):
+        rows(store, "s1", text_colum="body")
+    with pytest.raises(ValueError, match=r'the option include takes a list of strings, got .* write \["\*.py"\]'):
+        rows(store, "s1", include="*.py")
+
+
+def test_file_that_vanished_after_listing_is_a_failed_row(tmp_path, store):
+    write(tmp_path / "s1", a_html="a", b_html="b")
+    found = rows(store, "s1")
+    (tmp_path / "s1/a.html").unlink()
+    fetched = pa.concat_tables(fetch_payloads(found, store))
+    assert fetched["failure"].to_pylist() == ["file_not_found", None]
+    assert fetched["payload"].to_pylist() == [None, b"b"]
+
+
+def test_failed_records_keep_their_failure_and_batches_are_bounded(tmp_path, store):
+    write(tmp_path / "s1", a_html="a", b_html="b" * 3_000_000, c_html="c")
+    found = rows(store, "s1", max_payload_bytes=1_000_000)
+    assert found["failure"].to_pylist() == [None, "payload_too_large", None]
+    tables = list(fetch_payloads(found, store))
+    assert [table["failure"].to_pylist() for table in tables] == [[None, "payload_too_large", None]]
+    assert tables[0].schema == RECORDS.append(pa.field("payload", pa.large_binary()))
+
+
+def test_large_payloads_come_in_bounded_tables(tmp_path, store):
+    write(tmp_path / "s1", **{f"{number}_html": "x" * 30_000_000 for number in range(5)})
+    sizes = [table.num_rows for table in fetch_payloads(rows(store, "s1"), store)]
+    assert sizes == [2, 2, 1]
