@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 from corpusmill.engines.model import Model
 from corpusmill.engines.ray_connection import start_cluster
-from corpusmill.engines.ray_vllm import await_return
+from corpusmill.engines.ray_vllm_driver import await_return
 from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.vllm_actor import VllmActor
 
@@ -150,7 +150,8 @@ class InferenceService:
         try:
             return {name: ray.get(ref) for ref, name in asked.items()}
         except ray.exceptions.RayError as error:
-            raise EngineStartError(f"an engine could not start: {error}\n{self._log_tails()}") from error
+            reason = str(error).strip().rpartition("\n")[2]
+            raise EngineStartError(f"an engine could not start: {reason}\n{self._log_tails()}") from error
 
     def _describe(self, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
         version = next(iter(facts.values()))["version"]

@@ -1,217 +1,124 @@
-"""The client of a leased inference server: deals requests out to its engines and gathers completions in asked order.
+"""The client of a leased inference server: asks its engines through a process that talks to Ray.
 
-Every engine holds up to `window` requests of a call at a time, and gets the next one when one comes back, so its batch
-stays full. When an engine dies, the requests that it held, and only those, go to the others; Ray starts it again, and
-it gets work as soon as it answers. What ends a call: all engines are gone, or none that should answer makes progress.
+That process costs about 2 s to start and 150 MB. It keeps what Ray does to a process away from the caller: one cluster
+per process, handlers of signals, and the end of the process when the cluster is gone.
 """
 
-import time
-import uuid
-from collections import deque
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity, Sampling
+from corpusmill.engines.ray_vllm_driver import Patience
 
-ATTEND_SECONDS = 5.0
-"""How often engines are told that somebody waits, and asked how far they are."""
+DRIVER = "corpusmill.engines.ray_vllm_driver"
+CLOSE_SECONDS = 10.0
+_SOURCE_ROOT = Path(__file__).parents[2]
 
 
 class RayVllmEngine:
-    """`InferenceEngine` over the endpoint that `corpusmill.engines.inference_service` gave."""
+    """`InferenceEngine` over the endpoint that `corpusmill.engines.inference_service` gave. Threads may share it."""
 
     def __init__(self, endpoint: dict[str, Any], *, no_progress_seconds: float = 300.0) -> None:
-        """`no_progress_seconds`: an engine that holds requests and takes no step for so long is stuck, and is restarted."""
-        self._endpoint = endpoint
-        self._no_progress_seconds = no_progress_seconds
-        self._is_connected = False
+        """`no_progress_seconds`: an engine that holds requests and takes no step for so long is started again."""
         self.identity = EngineIdentity(**endpoint["identity"])
+        self._endpoint = endpoint
+        self._patience = Patience(
+            window=endpoint["window"],
+            startup_seconds=endpoint["startup_seconds"],
+            no_progress_seconds=no_progress_seconds,
+        )
+        self._lock = threading.Lock()
+        self._driver: subprocess.Popen[str] | None = None
+        self._log: IO[bytes] | None = None
 
     def generate(self, requests: Sequence[ChatRequest], sampling: Sampling) -> list[Completion]:
         """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
-        self._connect()
-        call = _Call(self._engines(), requests=requests, sampling=sampling)
-        call.window = self._endpoint["window"]
-        call.no_progress_seconds = self._no_progress_seconds
-        call.startup_seconds = self._endpoint["startup_seconds"]
-        return call.run()
+        if not requests:
+            return []
+        asked = [{"request_id": request.request_id, "messages": list(request.messages)} for request in requests]
+        told = self._ask({"ask": "generate", "requests": asked, "sampling": sampling.to_json()})
+        if "dead" in told:
+            raise EngineDeadError(told["dead"])
+        return [Completion(**completion) for completion in told["completions"]]
+
+    def pids(self) -> dict[str, int]:
+        """Return the process of every engine that is not gone for good; waits for those that are being started."""
+        return dict(self._ask({"ask": "pids"})["pids"])
 
     def close(self) -> None:
         """Disconnect; the server goes on. A second call does nothing."""
-        from corpusmill.engines.ray_connection import leave_cluster
+        with self._lock:
+            self._end_driver()
 
-        if self._is_connected:
-            self._is_connected = False
-            leave_cluster(self._endpoint["address"])
-
-    def _connect(self) -> None:
-        from corpusmill.engines.ray_connection import join_cluster
-
-        if self._is_connected:
-            return
-        address, token_file = self._endpoint["address"], self._endpoint.get("token_file")
-        try:
-            join_cluster(
-                address, namespace=self._endpoint["namespace"], token_file=Path(token_file) if token_file else None
-            )
-        except ConnectionError as error:
-            raise EngineDeadError(f"the inference server at {address} does not answer: {error}") from error
-        self._is_connected = True
-
-    def _engines(self) -> list["_Engine"]:
-        import ray
-
-        found = []
-        for name in self._endpoint["engines"]:
+    def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            if self._driver is None:
+                self._driver = self._start_driver()
+            assert self._driver.stdin is not None and self._driver.stdout is not None
             try:
-                found.append(_Engine(name=name, actor=ray.get_actor(name, namespace=self._endpoint["namespace"])))
-            except ValueError:  # it died for good: Ray forgets such names
-                continue
-        return found
-
-
-@dataclass(kw_only=True)
-class _Engine:
-    """One engine as this call sees it."""
-
-    name: str
-    actor: Any
-    asked: dict[Any, int] = field(default_factory=dict)
-    """Answers on their way -> number of the request."""
-    probe: Any = None
-    """Set while the engine is down or was never heard: comes back when it answers."""
-    attended: Any = None
-    num_steps: int = -1
-    moved: float = field(default_factory=time.monotonic)
-    """When it last answered, took a step, or was asked for the first time."""
-
-
-class _Call:
-    """One `generate`: the requests that wait, the engines that work, the answers that came."""
-
-    window = 64
-    no_progress_seconds = 300.0
-    startup_seconds = 240.0
-
-    def __init__(self, engines: list[_Engine], *, requests: Sequence[ChatRequest], sampling: Sampling) -> None:
-        self.engines = engines
-        self.requests = [{"request_id": asked.request_id, "messages": list(asked.messages)} for asked in requests]
-        self.sampling = sampling.to_json()
-        self.client = uuid.uuid4().hex
-        self.waiting = deque(range(len(requests)))
-        self.completions: list[Completion | None] = [None] * len(requests)
-        self.num_open = len(requests)
-        self.attend_at = 0.0
-        self.losses: list[str] = []
-
-    def run(self) -> list[Completion]:
-        while self.num_open:
-            if not self.engines:
+                self._driver.stdin.write(json.dumps(order) + "\n")
+                self._driver.stdin.flush()
+                line = self._driver.stdout.readline()
+            except BrokenPipeError:
+                line = ""
+            if not line:
                 raise EngineDeadError(self._obituary())
-            self._deal_out()
-            self._attend()
-            for ref in self._arrivals():
-                self._take(ref)
-            self._end_stuck_engines()
-        return [completion for completion in self.completions if completion is not None]
+            return dict(json.loads(line))
 
-    def _deal_out(self) -> None:
-        able = [engine for engine in self.engines if engine.probe is None]
-        while self.waiting and able:
-            engine = min(able, key=lambda engine: len(engine.asked))
-            if len(engine.asked) >= self.window:
-                return
-            if not engine.asked:
-                engine.moved = time.monotonic()
-            number = self.waiting.popleft()
-            engine.asked[engine.actor.answer.remote(self.client, self.requests[number], self.sampling)] = number
-
-    def _attend(self) -> None:
-        """Tell the engines that this client lives, which also brings back how many steps they took."""
-        if time.monotonic() < self.attend_at:
-            return
-        self.attend_at = time.monotonic() + ATTEND_SECONDS
-        for engine in self.engines:
-            if engine.probe is None and engine.attended is None:
-                engine.attended = engine.actor.attend.remote(self.client)
-
-    def _arrivals(self) -> list[Any]:
-        import ray
-
-        refs = [ref for engine in self.engines for ref in (*engine.asked, engine.probe, engine.attended) if ref]
-        some, rest = ray.wait(refs, num_returns=1, timeout=ATTEND_SECONDS)
-        more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if some and rest else []
-        return [*some, *more]
-
-    def _take(self, ref: Any) -> None:
-        import ray
-
-        engine = next(one for one in self.engines if ref in one.asked or ref in (one.probe, one.attended))
-        try:
-            value = ray.get(ref)
-        except ray.exceptions.RayActorError as error:
-            self._lose(engine, ref, error)
-            return
-        if ref in engine.asked:
-            self._note_answer(engine.asked.pop(ref), value)
-            engine.moved = time.monotonic()
-        elif ref == engine.probe:
-            engine.probe, engine.num_steps, engine.moved = None, -1, time.monotonic()
-        else:
-            engine.attended = None
-            if value != engine.num_steps:
-                engine.num_steps, engine.moved = value, time.monotonic()
-
-    def _note_answer(self, number: int, completion: Completion | None) -> None:
-        if completion is None:  # this process was silent for so long that the engine gave it up
-            self.waiting.append(number)
-            return
-        self.completions[number] = completion
-        self.num_open -= 1
-
-    def _lose(self, engine: _Engine, ref: Any, error: Exception) -> None:
-        """Take back the request of `ref`; look for the engine's return, or strike it out when it will not return."""
-        if ref in engine.asked:
-            self.waiting.appendleft(engine.asked.pop(ref))
-        elif ref == engine.attended:
-            engine.attended = None
-        if ref == engine.probe:
-            self._strike_out(engine, str(error))
-        elif engine.probe is None:
-            self.losses.append(f"{engine.name}: {_first_line(error)}")
-            engine.probe, engine.moved = await_return(engine.actor), time.monotonic()
-
-    def _strike_out(self, engine: _Engine, reason: str) -> None:
-        self.losses.append(f"{engine.name} will not return: {reason}")
-        self.waiting.extendleft(engine.asked.values())
-        self.engines.remove(engine)
-
-    def _end_stuck_engines(self) -> None:
-        import ray
-
-        now = time.monotonic()
-        for engine in list(self.engines):
-            if engine.probe is not None and now - engine.moved > self.startup_seconds:
-                self._strike_out(engine, f"it did not come back within {self.startup_seconds:.0f} s")
-            elif engine.probe is None and engine.asked and now - engine.moved > self.no_progress_seconds:
-                self.losses.append(f"{engine.name}: no step within {self.no_progress_seconds:.0f} s, restarted")
-                ray.kill(engine.actor, no_restart=False)
-                engine.moved = now
-
-    def _obituary(self) -> str:
-        told = "\n".join(f"  {loss}" for loss in self.losses[-10:])
-        return (
-            f"no inference engine is left; {len(self.completions) - self.num_open} of {len(self.completions)} requests "
-            f"of this call were answered. Committed answers stay good; run again to go on.\n{told}"
+    def _start_driver(self) -> "subprocess.Popen[str]":
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the driver)
+        paths = [str(_SOURCE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-m",
+                DRIVER,
+                json.dumps(self._endpoint),
+                json.dumps(asdict(self._patience)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            start_new_session=True,
         )
 
+    def _end_driver(self) -> int | None:
+        """End the process that talks to Ray and return its exit code; the next question starts another one."""
+        driver, self._driver = self._driver, None
+        if driver is None:
+            return None
+        assert driver.stdin is not None and driver.stdout is not None
+        with suppress(BrokenPipeError):  # what was not yet written is lost with it
+            driver.stdin.close()
+        try:
+            return driver.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            driver.kill()
+            return driver.wait()
+        finally:
+            driver.stdout.close()
+            if self._log is not None:
+                self._log.close()
 
-def await_return(actor: Any) -> Any:
-    """Return the promise of a word from an engine: kept while it is started again, broken when it is gone for good."""
-    return actor.ready.options(max_task_retries=-1).remote()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    def _obituary(self) -> str:
+        assert self._log is not None
+        self._log.seek(0)
+        words = self._log.read()[-2000:].decode(errors="replace").strip()
+        code = self._end_driver()
+        return (
+            f"the inference server at {self._endpoint['address']} is gone: the connection to it ended with exit code "
+            f"{code}. Committed answers stay good; run again to go on.\n{words}"
+        )
