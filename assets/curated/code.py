@@ -7,4 +7,4 @@ EXTRACT = {"method": "plain"}
 JUDGE = {"judge": "code"}
 DEDUP = DedupParameters(shingle="code").to_json()
 
-ASSETS = curated_assets("code", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.95)
+ASSETS = curated_assets("code", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.99)

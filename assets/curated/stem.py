@@ -7,4 +7,4 @@ EXTRACT = {"method": "rst"}
 JUDGE = {"judge": "stem"}
 DEDUP = FINEWEB.to_json()
 
-ASSETS = curated_assets("stem", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.95)
+ASSETS = curated_assets("stem", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.99)

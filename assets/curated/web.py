@@ -7,4 +7,4 @@ EXTRACT = {"method": "resiliparse"}
 JUDGE = {"judge": "web"}
 DEDUP = FINEWEB.to_json()
 
-ASSETS = curated_assets("web", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.95)
+ASSETS = curated_assets("web", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.99)

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
-from corpusmill.mix.inventory import Inventory, PartitionPin, pin_partition
+from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Mixture
-from corpusmill.mix.plan import PLAN, Plan, plan_to_table
+from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
 from corpusmill.mix.solve import plan as solve
+from corpusmill.stream.inventory import read_inventory, tag_components, tag_plan
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
 
 SHOWN = ("component", "weight", "planned_share", "planned_tokens", "planned_sequences", "epochs", "max_epochs")
@@ -28,15 +29,13 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {f"{pin.table}|{pin.partition}": pin.content_hash for pin in read_inventory(job).pins}
+    return {f"{pin.table}|{pin.partition}": pin.content_hash for pin in _inventory(job).pins}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    inventory = read_inventory(job)
-    planned = solve(_mixture(job), inventory)
+    planned = solve(_mixture(job), _inventory(job))
     rows = plan_to_table(planned)
-    for name, snapshot_id in inventory.snapshots.items():
-        job.lake.tag(name, f"mix-{planned.mix}-{planned.version}", snapshot_id)
+    tag_components(job.lake, planned)
     with partition_writer(job, attempt, name="plan") as writer:
         writer.write(rows)
     return Outcome(
@@ -48,30 +47,18 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     )
 
 
-def read_inventory(job: Job) -> Inventory:
-    """Return what the lake holds now of the mixture's components."""
-    tables = sorted({component.table for component in _mixture(job).components})
-    pins = [pin for name in tables for pin in _pins(job, name)]
-    return Inventory(pins=pins, snapshots={name: job.lake.snapshot_id(name) for name in tables})
+def after_commit(job: Job) -> None:
+    """Tag the plan itself, so that this version can be streamed when the mixture has a newer one."""
+    rows = job.lake.read(table(job.dataset), partitions=[job.partition])
+    tag_plan(job.lake, plan_from_table(rows, mix=job.partition))
+
+
+def _inventory(job: Job) -> Inventory:
+    return read_inventory(job.lake, [component.table for component in _mixture(job).components])
 
 
 def _mixture(job: Job) -> Mixture:
     return Mixture.from_json(job.parameters["mixture"])
-
-
-def _pins(job: Job, name: str) -> list[PartitionPin]:
-    held = job.lake.partitions(name)
-    job.lake.files(name, sorted(held))
-    return [
-        pin_partition(
-            name,
-            partition=partition,
-            content_hash=state.content_hash,
-            num_sequences=state.num_rows,
-            state=state.state,
-        )
-        for partition, state in sorted(held.items())
-    ]
 
 
 def _metrics(planned: Plan) -> dict[str, float | int | str]:

@@ -6,14 +6,14 @@ The gate compares realised with planned shares of tokens.
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
-from corpusmill.mix.plan import Plan, PlannedComponent, plan_from_table
+from corpusmill.mix.plan import plan_from_table
 from corpusmill.mix.report import REPORT, largest_share_difference, realise
+from corpusmill.stream.index import read_token_counts
 from corpusmill.tasks import plan
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
@@ -37,7 +37,7 @@ def inputs(job: Job) -> dict[str, Any]:
 def run(job: Job, attempt: Attempt) -> Outcome:
     rows = job.lake.read(plan.table(job.dataset), partitions=[job.partition])
     planned = plan_from_table(rows, mix=job.partition)
-    report = realise(planned, [_sequence_tokens(job, planned, component) for component in planned.components])
+    report = realise(planned, read_token_counts(job.lake, planned))
     with partition_writer(job, attempt, name="report") as writer:
         writer.write(report)
     difference = largest_share_difference(report)
@@ -55,21 +55,6 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             )
         },
     )
-
-
-def _sequence_tokens(job: Job, planned: Plan, component: PlannedComponent) -> np.ndarray[Any, Any]:
-    """Return how many tokens each sequence of a component holds, in the stream's order."""
-    parts = [
-        pc.list_value_length(batch["tokens"]).to_numpy(zero_copy_only=False)
-        for pin in component.pins
-        for batch in job.lake.scan(
-            component.table,
-            partitions=[pin.partition],
-            columns=["tokens"],
-            snapshot_id=planned.snapshots.get(component.table),
-        )
-    ]
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
 def _metrics(report: pa.Table, difference: float) -> dict[str, float | int | str]:

@@ -7,6 +7,8 @@ A task is a module of `corpusmill.tasks` with four functions:
     inputs(job) -> dict                    content hashes of all that decides the bytes of its output
     run(job, attempt) -> Outcome           the work; it writes files and commits nothing
 
+and, where something follows a commit, `after_commit(job)`: repeating it changes nothing.
+
 Work is named by the fingerprint of the task's code, parameters and inputs. A partition whose committed work has the same
 name is not made again. The result of a commit is kept in the lake, so that Dagster's view can be rebuilt from it.
 """
@@ -130,8 +132,12 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     committed = job.lake.partition(task.table(job.dataset), job.partition)
     if committed and committed.state.get("work") == work:
         report("nothing changed since the last commit", {"rows": committed.num_rows})
-        return {**_kept_result(job.lake, committed), "reused": True}
-    return _make(name, task, job, work)
+        result = {**_kept_result(job.lake, committed), "reused": True}
+    else:
+        result = _make(name, task, job, work)
+    if hasattr(task, "after_commit"):
+        task.after_commit(job)
+    return result
 
 
 def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:
