@@ -87,6 +87,19 @@ def test_only_a_changed_shard_is_made_again(lake, visits):
     assert [outcome.reused for outcome in outcomes] == [True, False, True]
 
 
+@pytest.mark.s3
+def test_shards_resume_on_s3(s3_server, s3_root, tmp_path, visits):
+    store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
+    lake = Lake(LakeSettings(store=store, catalog=f"sqlite:///{tmp_path}/catalog.db"))
+    plan = plan_of(visits=str(visits))
+    run(lake, plan)
+    outcomes = run(lake, plan)
+    assert visits.read_text().split() == ["apple", "plum", "of"]
+    assert [outcome.reused for outcome in outcomes] == [True, True, True]
+    assert committed_words(lake, outcomes) == ["apple", "cherry", "fig", "pear", "plum", "quince"]
+    lake.close()
+
+
 @pytest.mark.parametrize(
     "change",
     [

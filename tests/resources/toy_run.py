@@ -26,7 +26,10 @@ def job_of(launcher, folder, parameters, *, max_retries=0) -> dg.JobDefinition:
         "parameters": parameters,
     }
 
-    @dg.asset(required_resource_keys={"launcher"}, retry_policy=dg.RetryPolicy(max_retries=max_retries))
+    @dg.asset(
+        required_resource_keys={"launcher"},
+        retry_policy=dg.RetryPolicy(max_retries=max_retries) if max_retries else None,
+    )
     def words(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         result = context.resources.launcher.launch(context, TASK, arguments)
         return dg.MaterializeResult(metadata={"dropped": result["counts"]["dropped"]["too_short"]})
