@@ -13,7 +13,7 @@ PROMPT_TOO_LONG = "prompt_too_long"
 EMPTY_ANSWER = "empty_answer"
 """The model ended its answer before it wrote anything but white space."""
 REQUEST_REFUSED = "request_refused"
-"""The engine could not read the request: the chat template or the sampling settings refused it."""
+"""The request cannot be asked: broken Unicode, or the chat template or the sampling settings do not take it."""
 
 ROLES = ("system", "user", "assistant")
 

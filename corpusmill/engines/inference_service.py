@@ -2,7 +2,8 @@
 
 The cluster listens on the loopback address only, on free ports, in a temporary folder of its own, so it does not meet
 another Ray on this machine. An engine on the CPU is one process; its start takes about 35 s on two quiet cores, most of
-it imports. On GPUs (`device="cuda"`) each engine takes one; that path is the same code with the CUDA build of vLLM.
+it imports. With `device="cuda"` each engine takes one GPU and needs the CUDA build of vLLM: the same code, but no test of
+this repository has run it.
 """
 
 import os
@@ -38,8 +39,8 @@ class InferenceSettings:
     max_model_len: int | None = None
     """Tokens of prompt and answer together; None takes the model's own window, which costs memory."""
     dtype: str = "bfloat16"
-    kv_cache_gib: float | None = 1.0
-    """Per engine. None leaves it to vLLM, which on a GPU takes what is free."""
+    kv_cache_gib: float | None = None
+    """Per engine. None is 1 GiB on a CPU, and on a GPU what vLLM finds free."""
     threads_per_engine: int | None = None
     """CPU threads; None shares the cores of this machine between the engines."""
     max_num_seqs: int = 64
@@ -70,6 +71,12 @@ class InferenceSettings:
     @property
     def threads(self) -> int:
         return self.threads_per_engine or max(1, len(os.sched_getaffinity(0)) // self.num_engines)
+
+    @property
+    def kv_cache_bytes(self) -> int | None:
+        if self.kv_cache_gib is None:
+            return 1 << 30 if self.device == "cpu" else None
+        return int(self.kv_cache_gib * (1 << 30))
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "model": self.model.to_json()}
@@ -204,7 +211,7 @@ def _engine_args(settings: InferenceSettings) -> dict[str, Any]:
         "max_model_len": settings.window,
         "dtype": settings.dtype,
         "max_num_seqs": settings.max_num_seqs,
-        "kv_cache_memory_bytes": int(settings.kv_cache_gib * (1 << 30)) if settings.kv_cache_gib else None,
+        "kv_cache_memory_bytes": settings.kv_cache_bytes,
         "enforce_eager": settings.device == "cpu",
         "disable_log_stats": True,
         "seed": 0,
@@ -237,10 +244,11 @@ def _short_link(folder: Path) -> Path:
 
 
 def _drop_dangling_links() -> None:
+    """Remove what servers of this user that were killed left in the temporary folder."""
     for link in Path(tempfile.gettempdir()).glob(f"{_LINK_PREFIX}*"):
-        if link.is_symlink() and not link.exists():
-            with suppress(PermissionError):
-                link.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another server may clean up as well
+            if link.lstat().st_uid == os.geteuid() and link.is_symlink() and not link.exists():
+                link.unlink()
 
 
 def _is_done(ping: Any) -> bool:

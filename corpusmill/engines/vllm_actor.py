@@ -96,11 +96,13 @@ class VllmActor:
         from jinja2 import TemplateError
 
         try:
+            for message in messages:
+                message["content"].encode()  # tokenizers stop at a lone surrogate, and say no word about it
             return self._tokenizer.apply_chat_template(
                 messages, add_generation_prompt=True, tokenize=True, return_dict=False
             )
-        except TemplateError as error:
-            raise _Refused(f"the chat template refused the messages: {error}") from error
+        except (TemplateError, UnicodeEncodeError) as error:
+            raise _Refused(f"the messages cannot become a prompt: {error}") from error
 
     def _step_for_ever(self) -> None:
         while True:

@@ -87,10 +87,10 @@ def test_answers_come_back_in_asked_order(engine, model):
     assert engine.identity.name.startswith("vllm ") and engine.identity.name.endswith(" cpu bfloat16")
 
 
-def test_one_over_long_prompt_fails_alone(engine):
-    long = "word " * WINDOW
-    completions = engine.generate(ask("Say hello.", long, "Say goodbye."), SHORT)
-    assert [completion.failure for completion in completions] == [None, "prompt_too_long", None]
+def test_case_15_prompts_that_cannot_be_asked_fail_alone(engine):
+    long, broken = "word " * WINDOW, "a \ud800 b"
+    completions = engine.generate(ask("Say hello.", long, "Say goodbye.", broken), SHORT)
+    assert [completion.failure for completion in completions] == [None, "prompt_too_long", None, "request_refused"]
     assert completions[1].answer is None and completions[1].prompt_tokens > WINDOW
 
 
@@ -129,7 +129,7 @@ def generate_and_meanwhile(engine: RayVllmEngine, requests: list[ChatRequest], m
     return found
 
 
-def test_a_killed_engine_costs_no_request_and_comes_back(engine):
+def test_case_14_a_killed_engine_costs_no_request_and_comes_back(engine):
     before = engine.pids()
     victim = psutil.Process(before["engine-0"])
     idle = victim.cpu_times().user
@@ -146,7 +146,7 @@ def test_a_killed_engine_costs_no_request_and_comes_back(engine):
     assert after["engine-0"] != before["engine-0"] and after["engine-1"] == before["engine-1"]
 
 
-def test_an_engine_that_stands_still_is_restarted(server):
+def test_case_16_an_engine_that_stands_still_is_restarted(server):
     engine = RayVllmEngine(server, no_progress_seconds=20)
     before = engine.pids()
     os.kill(before["engine-1"], signal.SIGSTOP)
@@ -156,7 +156,7 @@ def test_an_engine_that_stands_still_is_restarted(server):
     engine.close()
 
 
-def test_an_engine_that_cannot_start_says_so(model, tmp_path):
+def test_case_16_an_engine_that_cannot_start_says_so(model, tmp_path):
     broken = tmp_path / "broken"
     shutil.copytree(model.path, broken)
     os.truncate(broken / "model.safetensors", 100_000_000)
@@ -168,7 +168,7 @@ def test_an_engine_that_cannot_start_says_so(model, tmp_path):
         pass
 
 
-def test_a_start_that_takes_too_long_is_ended(model, tmp_path):
+def test_case_16_a_start_that_takes_too_long_is_ended(model, tmp_path):
     with (
         pytest.raises(EngineStartError, match="engine-0 did not answer within 1 s"),
         lease("inference", settings(model, startup_seconds=1), state_folder=tmp_path / "state"),
