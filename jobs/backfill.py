@@ -240,9 +240,10 @@ def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> str 
     own = [event for event in events if event["stepKey"] == key.replace("/", "__")] or events
     if not own:
         return "its run failed outside any step, or a blocking check did not pass"
-    error = own[0]["error"]
-    causes = [one["error"]["message"] for one in error["errorChain"]]
-    return f"{own[0]['stepKey'].replace('__', '/')}: {(causes or [error['message']])[-1].strip()}"
+    step, error = own[0]["stepKey"].replace("__", "/"), own[0]["error"]
+    innermost = [error["message"], *(one["error"]["message"] for one in error["errorChain"])][-1]
+    reason = innermost.strip().removeprefix("ValueError: ")
+    return reason if step == key else f"{step} failed: {reason}"
 
 
 def _tag(run: Mapping[str, Any], key: str) -> str | None:

@@ -7,7 +7,8 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ABOUT = """\
@@ -100,18 +101,31 @@ def _dev(options: argparse.Namespace) -> None:
     from corpusmill.settings import load_settings
     from jobs.development import development
 
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)  # also where a shell started us with SIGINT ignored
     print("Starting the code server, the UI and the daemon ...", flush=True)
-    with development(load_settings(), host=options.host, port=options.port, definitions=options.definitions) as running:
+    with (
+        _interrupted_by_signals(),
+        development(load_settings(), host=options.host, port=options.port, definitions=options.definitions) as running,
+    ):
         print(f"The UI is at {running.url} (Ctrl-C ends it). Logs are in {running.home / 'output'}", flush=True)
         try:
             running.wait()
         except KeyboardInterrupt:
             print("Ending ...", flush=True)
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Make SIGTERM do what Ctrl-C does, and SIGINT too where a shell started us with it ignored."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _sql_arguments(one: argparse.ArgumentParser) -> None:

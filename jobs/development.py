@@ -34,6 +34,11 @@ CODE_SERVER = "code server"
 IN_FLIGHT = """
 { runsOrError(filter: {statuses: [STARTING, STARTED, CANCELING]}) { ... on Runs { results { runId } } } }
 """
+LOCATIONS = """
+{ workspaceOrError { ... on Workspace { locationEntries {
+    loadStatus locationOrLoadError { __typename ... on PythonError { message errorChain { error { message } } } }
+} } } }
+"""
 TERMINATE = "mutation Terminate($id: String!) { terminateRun(runId: $id) { __typename } }"
 
 
@@ -76,6 +81,23 @@ def prepare_home(settings: Settings) -> Path:
     return home
 
 
+def check_instance(home: Path, *, profile: str) -> None:
+    """Open the Dagster instance once, which makes its tables; raises ValueError when its storage does not answer."""
+    import dagster as dg
+    from dagster._core.errors import DagsterInvalidConfigError
+    from dagster_postgres.utils import DagsterPostgresException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        with dg.DagsterInstance.from_config(str(home)) as instance:
+            instance.get_runs_count()
+    except (DagsterInvalidConfigError, DagsterPostgresException, SQLAlchemyError) as error:
+        # Dagster puts the sentence that matters last, and a stack trace behind it.
+        sentences = str(error.__cause__ or error).partition("Stack Trace:")[0].strip().splitlines()
+        reason = sentences[0] if error.__cause__ else sentences[-1].rpartition("Error: ")[2].partition(" Expected: ")[0]
+        raise ValueError(f"the Dagster instance of {profile} does not open: {reason.strip()}") from error
+
+
 def environment(home: Path) -> dict[str, str]:
     """Return the environment of everything that runs over `home`, with this process's own settings file."""
     chosen = os.environ.get(SETTINGS_VARIABLE) or DEFAULT_FILE
@@ -110,6 +132,7 @@ def development(
     home = prepare_home(settings)
     with _only_one(home, settings), _Services(home) as services:
         chosen = _usable_port(host, port)
+        check_instance(home, profile=settings.dagster_profile)
         url = f"http://{host}:{chosen}"
         _write(home / "running.json", json.dumps({"url": url, "pid": os.getpid()}))
         workspace = services.start_code_server(definitions)
@@ -117,6 +140,7 @@ def development(
         services.start("webserver", ["dagster_webserver", "-h", host, "-p", str(chosen), "-w", str(workspace)])
         services.start("daemon", ["jobs.daemon", str(DAEMON_PAUSE_SECONDS), "run", "-w", str(workspace)])
         services.wait_for(lambda: _answers(f"{url}/server_info"), name="webserver")
+        services.wait_for(lambda: _is_loaded(Instance(url=url), definitions), name="webserver")
         try:
             yield Development(url=url, home=home, processes=services.processes)
         finally:
@@ -261,6 +285,16 @@ def _answers(url: str) -> bool:
             return bool(response.status == 200)
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
+
+
+def _is_loaded(instance: Instance, definitions: str) -> bool:
+    """Whether the code location has loaded; raises ValueError with the reason when it cannot."""
+    (entry,) = instance.ask(LOCATIONS)["workspaceOrError"]["locationEntries"]
+    location = entry["locationOrLoadError"]
+    if location and location["__typename"] == "PythonError":
+        innermost = [location["message"], *(one["error"]["message"] for one in location["errorChain"])][-1]
+        raise ValueError(f"the definitions in {definitions} do not load: {innermost.strip()}")
+    return bool(entry["loadStatus"] == "LOADED" and location)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -1,10 +1,11 @@
 """A small asset graph with the shapes of the real one, for tests of the backfill command against real servers.
 
 Snapshots are dynamic, one asset sees all of them, styles are a second dimension, mixes another set. The records of the
-snapshot named `broken` fail until $TOY_FOLDER/mended exists.
+snapshot named `broken` fail until $TOY_FOLDER/mended exists. A plan is in the making while $TOY_FOLDER/hold exists.
 """
 
 import os
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -57,6 +58,8 @@ EVERY = dg.AllPartitionMapping()
     deps=[dg.AssetDep(asset, partition_mapping=EVERY) for asset in (documents, requests)],
 )
 def plan() -> dg.MaterializeResult:
+    while Path(os.environ["TOY_FOLDER"], "hold").exists():
+        time.sleep(0.05)
     return result(1)
 
 

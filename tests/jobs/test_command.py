@@ -1,0 +1,172 @@
+"""The command line as a user meets it: what it teaches, and what it says of mistakes."""
+
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from jobs.command import COMMANDS, main, parser
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a command left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def corpusmill(tmp_path, monkeypatch, capfd):
+    """Run `corpusmill ARGUMENTS` in an empty folder, with the toy definitions in reach."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tests/jobs"), *sys.path])
+    monkeypatch.setenv("TOY_FOLDER", str(tmp_path))
+    for name in ("CORPUSMILL_SETTINGS", "DAGSTER_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Done:
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = int(str(ended.code))
+        out, err = capfd.readouterr()
+        return Done(returncode=code, stdout=out, stderr=err)
+
+    return run
+
+
+def is_told(done: Done, *, code: int = 2) -> bool:
+    """Whether a command failed with a message and without a stack trace."""
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    assert done.stderr.strip()
+    return done.returncode == code
+
+
+def test_help_names_every_command_and_first_steps():
+    text = parser().format_help()
+    assert all(f"\n    {name} " in text for name in COMMANDS)
+    assert "a first hour:" in text
+
+
+def test_help_loads_none_of_the_heavy_packages():
+    code = (
+        "import sys; from jobs.command import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'dagster', 'pyarrow', 'pyspark', 'ray', 'duckdb', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
+
+
+def test_a_settings_typo_names_file_and_key(corpusmill, tmp_path):
+    (tmp_path / "corpusmill.toml").write_text("[lake]\nrot = 'lake'\n")
+    done = corpusmill("status")
+    assert is_told(done)
+    assert "corpusmill.toml" in done.stderr
+    assert "did you mean 'root'?" in done.stderr
+
+
+def test_a_settings_file_that_is_not_there(corpusmill):
+    done = corpusmill("--settings", "nowhere.toml", "status")
+    assert is_told(done)
+    assert "nowhere.toml does not exist" in done.stderr
+
+
+def test_the_status_of_nothing_says_how_to_make_something(corpusmill):
+    done = corpusmill("status")
+    assert done.returncode == 0, done.stderr
+    assert "no table yet" in done.stdout
+    assert "UI not running" in done.stdout
+
+
+def test_sql_answers_as_table_csv_and_json(corpusmill):
+    query = "select 1 as number, 'a, b' as name"
+    assert "number" in corpusmill("sql", query).stdout
+    assert corpusmill("sql", "--format", "csv", query).stdout == '"number","name"\n1,"a, b"\n'
+    assert corpusmill("sql", "--format", "json", query).stdout == '{"number": 1, "name": "a, b"}\n'
+
+
+def test_sql_that_duckdb_refuses_is_the_users_mistake(corpusmill):
+    done = corpusmill("sql", "selekt 1")
+    assert is_told(done)
+    assert "selekt" in done.stderr
+
+
+def test_a_table_shows_its_first_rows_and_says_so(corpusmill):
+    done = corpusmill("sql", "--limit", "2", "select unnest(range(5)) as number")
+    assert "The first 2 rows" in done.stdout
+
+
+def test_a_port_in_use_is_named(corpusmill):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = corpusmill("dev", "--port", str(port), "--definitions", "toy_definitions")
+    assert is_told(done)
+    assert f"port {port} on 127.0.0.1 cannot be used" in done.stderr
+    assert f"--port {port + 1}" in done.stderr
+
+
+@pytest.mark.dagster
+@pytest.mark.slow
+def test_definitions_that_do_not_load_end_dev(corpusmill, tmp_path):
+    (tmp_path / "broken_definitions.py").write_text("raise ValueError('no source is set for dataset pages')\n")
+    done = corpusmill("dev", "--port", "0", "--definitions", "broken_definitions")
+    assert is_told(done)
+    assert "the definitions in broken_definitions do not load" in done.stderr
+    assert "no source is set for dataset pages" in done.stderr
+
+
+def test_a_backfill_without_a_webserver_says_how_to_start_one(corpusmill):
+    done = corpusmill("backfill", "--assets", "*", "--all", "--url", "http://127.0.0.1:9")
+    assert is_told(done)
+    assert "Start one with `corpusmill dev`" in done.stderr
+
+
+def test_a_backfill_needs_to_know_which_partitions(corpusmill):
+    done = corpusmill("backfill", "--assets", "*")
+    assert is_told(done)
+    assert "--partitions" in done.stderr
+
+
+@pytest.mark.dagster
+class TestMaterialize:
+    """In process, over the toy definitions."""
+
+    def test_an_unknown_asset_lists_near_names(self, corpusmill):
+        done = corpusmill("materialize", "--assets", "curated/web/resolutoin", "--definitions", "toy_definitions")
+        assert is_told(done)
+        assert "did you mean curated/web/resolution" in done.stderr
+
+    def test_an_unknown_partition(self, corpusmill):
+        arguments = ("--assets", "sources/web/records", "--partition", "x", "--definitions", "toy_definitions")
+        done = corpusmill("materialize", *arguments)
+        assert is_told(done)
+        assert "sources/web/records has no partition 'x'" in done.stderr
+
+    def test_an_asset_without_partitions_is_made(self, corpusmill):
+        done = corpusmill("materialize", "--assets", "curated/web/resolution", "--definitions", "toy_definitions")
+        assert done.returncode == 0, done.stderr
+        assert "done: run" in done.stdout
+
+    def test_a_run_that_fails_says_why_and_exits_with_1(self, corpusmill, tmp_path):
+        """Registers the partition first, as the sensor would."""
+        import dagster as dg
+
+        home = tmp_path / ".corpusmill/dagster"
+        home.mkdir(parents=True)
+        with dg.DagsterInstance.local_temp(tempdir=str(home)) as instance:
+            instance.add_dynamic_partitions("web_snapshots", ["broken"])
+        arguments = ("--assets", "sources/web/records", "--partition", "broken", "--definitions", "toy_definitions")
+        done = corpusmill("materialize", *arguments)
+        assert is_told(done, code=1)
+        assert "the snapshot broken has no readable file" in done.stderr
