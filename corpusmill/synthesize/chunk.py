@@ -35,12 +35,21 @@ def num_sentences(text: str) -> int:
 
 
 def stitch(answers: Sequence[str], *, text: str, spans: Sequence[Span], separator: str | None) -> str:
-    """Join the answers to the chunks of `text`; with separator None, by the blanks that ended each chunk."""
-    if separator is not None:
-        return separator.join(answers)
-    chunks = [text[start:end] for start, end in spans]
-    blanks = [chunk[len(chunk.rstrip()) :] for chunk in chunks]
-    return "".join(answer + blank for answer, blank in zip(answers, [*blanks[:-1], ""], strict=True))
+    """Join the answers to the chunks of `text`; with separator None, by the blanks that stand between the chunks.
+
+    Where a chunk with words was left out between two, a blank line stands.
+    """
+    if separator is not None or not answers:
+        return (separator or "").join(answers)
+    assert len(answers) == len(spans)
+    gaps = [_gap(text, before, after) for before, after in pairwise(spans)]
+    return answers[0] + "".join(gap + answer for gap, answer in zip(gaps, answers[1:], strict=True))
+
+
+def _gap(text: str, before: Span, after: Span) -> str:
+    end = before[0] + len(text[slice(*before)].rstrip())
+    gap = text[end : after[0]]
+    return "\n\n" if gap.strip() else gap
 
 
 def _split(text: str, span: Span, limit: int, protected: Sequence[Span], level: int = 0) -> list[Span]:

@@ -21,8 +21,8 @@ MASKS: dict[str, tuple[str, ...]] = {
     ),
     "formula": (
         _GIVEN,
-        r"<(?P<prefix>[a-z]{0,3}:?)math[ >].{0,20000}?</(?P=prefix)math>",
-        r"\\begin\{(?P<env>(?:equation|align|gather|multline|eqnarray|displaymath|math)\*?)\}.{0,5000}?\\end\{(?P=env)\}",
+        r"<(?P<prefix>[a-z]{0,3}:?)math[ >](?:(?!<(?P=prefix)math[ >]).){0,20000}?</(?P=prefix)math>",
+        r"\\begin\{(?P<env>(?:equation|align|gather|multline|eqnarray|displaymath|math)\*?)\}(?:(?!\\begin\{(?P=env)\}).){0,5000}?\\end\{(?P=env)\}",
         r"(?<!\\)\$\$[^$]{1,5000}\$\$",
         r"\\\[(?:(?!\\\[).){1,5000}?\\\]",
         r"\\\((?:(?!\\\().){1,2000}?\\\)",

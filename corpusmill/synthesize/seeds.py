@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
 from corpusmill.synthesize.prompt import CONTROL_TOKENS, column_value
@@ -61,11 +60,11 @@ def refusals(documents: pa.Table, recipe: Recipe) -> list[str | None]:
     """Return for each document why the recipe cannot start from it, or None."""
     rule = recipe.seeds
     languages = {language.casefold() for language in rule.languages}
-    lengths = pc.utf8_length(documents["text"]).to_pylist()
     shown = [column for column in recipe.metadata if column != "text"]
     rows = documents.select(sorted({"text", "language", *(column.partition(".")[0] for column in shown)}))
     reasons: list[str | None] = []
-    for row, length in zip(_rows(rows), lengths, strict=True):
+    for row in _rows(rows):
+        length = len(row["text"].strip())
         if languages and (row["language"] or "").casefold() not in languages:
             reasons.append("other_language")
         elif not rule.min_characters <= length <= rule.max_characters:

@@ -1,0 +1,93 @@
+"""A recipe says everything, survives JSON, and refuses at once what cannot work."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from assets.synthesized import code_rephrased, stem_translated, web_rephrased
+from corpusmill.synthesize.recipe import (
+    Check,
+    Exemplar,
+    OutputRule,
+    PrimaryInput,
+    Recipe,
+    Sampling,
+    SecondaryInputs,
+    SeedRule,
+    check,
+)
+from tests.synthesize.rows import generator, recipe
+
+FULL = recipe(
+    seeds=SeedRule(languages=("en", "de"), min_characters=5, max_characters=900, max_documents=3),
+    primary=PrimaryInput(max_characters=100, max_chunks=2, prefer="prose", mask=("formula",), separator=None),
+    metadata=("title", "meta.author"),
+    secondary=SecondaryInputs(exemplars=(Exemplar(document="a", answer="b"),), words={"style": "a tutorial"}),
+    generator=generator(
+        user="$title by $meta_author as $style: $document", sampling=Sampling(max_tokens=9, stop=("#",))
+    ),
+    verifiers=(check("length_ratio", minimum=0.5, maximum=2, scope="chunk"), check("not_copied", max_share=0.5)),
+    output=OutputRule(form="code_block", language="de", content_type="text/x-python"),
+)
+SHIPPED = [*web_rephrased.RECIPES.values(), *code_rephrased.RECIPES.values(), *stem_translated.RECIPES.values()]
+
+
+@pytest.mark.parametrize("one", [recipe(), FULL, *SHIPPED], ids=lambda one: one.name)
+def test_json_and_back_is_the_same_recipe(one):
+    again = Recipe.from_json(json.loads(json.dumps(one.to_json())))
+    assert again == one
+    assert (again.version, again.prompt_version) == (one.version, one.prompt_version)
+
+
+CHANGES = {
+    "seeds": (SeedRule(max_characters=9_999), False),
+    "verifiers": ((check("compiles"),), False),
+    "output": (OutputRule(language="fr"), False),
+    "primary": (PrimaryInput(max_characters=50), True),
+    "secondary": (SecondaryInputs(exemplars=(Exemplar(document="a", answer="b"),)), True),
+    "generator": (generator(system="Rewrite well."), True),
+}
+
+
+@pytest.mark.parametrize(("part", "value", "moves_the_prompt"), [(k, *v) for k, v in CHANGES.items()], ids=CHANGES)
+def test_every_change_makes_a_version_and_only_prompts_make_a_prompt_version(part, value, moves_the_prompt):
+    changed = replace(recipe(), **{part: value})
+    assert changed.version != recipe().version
+    assert (changed.prompt_version != recipe().prompt_version) == moves_the_prompt
+
+
+def test_a_whole_number_and_its_float_are_one_sampling():
+    assert recipe(generator=generator(sampling=Sampling(max_tokens=9, temperature=0))).version == (
+        recipe(generator=generator(sampling=Sampling(max_tokens=9, temperature=0.0))).version
+    )
+
+
+REFUSED = {
+    "a name that is not given": (
+        lambda: recipe(generator=generator(user="$titel $document")),
+        r"\$titel.*only \$document",
+    ),
+    "a prompt without the document": (lambda: recipe(generator=generator(user="hello")), r"never shows .* \$document"),
+    "a lone dollar": (lambda: recipe(generator=generator(user="$document for 5 $ only")), r"write \$\$ for a dollar"),
+    "an unknown verifier": (lambda: check("is_good"), "no verifier 'is_good'; there are: behaves_as_before, compiles"),
+    "a parameter it does not take": (
+        lambda: check("compiles", strict=True),
+        "takes no parameters; unknown here: strict",
+    ),
+    "a parameter it needs": (lambda: check("length_ratio", minimum=1), "missing: maximum"),
+    "code run on a chunk": (lambda: Check(verifier="behaves_as_before", scope="chunk"), "scope 'chunk'"),
+    "an unknown mask": (lambda: PrimaryInput(mask=("names",)), "cannot mask names; there are: code, formula"),
+    "an unknown form": (lambda: OutputRule(form="xml"), "'xml'; there are: text, code_block"),
+    "an unknown preference": (lambda: PrimaryInput(prefer="best"), "first, prose, got 'best'"),
+    "no room for a seed": (lambda: SeedRule(min_characters=9, max_characters=8), "got 9 and 8"),
+    "no seeds": (lambda: SeedRule(max_characters=8, max_documents=0), "max_documents must be at least 1"),
+    "no room for an answer": (lambda: Sampling(max_tokens=0), "max_tokens >= 1"),
+    "an empty chunk": (lambda: PrimaryInput(max_chunks=0), "max_chunks must be at least 1"),
+}
+
+
+@pytest.mark.parametrize(("build", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused_at_once(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

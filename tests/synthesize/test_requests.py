@@ -1,0 +1,101 @@
+"""Requests are named by all that decides their answer, and by nothing else."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from corpusmill.document import REQUESTS
+from corpusmill.synthesize.recipe import PrimaryInput, Sampling, SeedRule, check
+from corpusmill.synthesize.requests import ask, render
+from tests.synthesize.rows import MODEL, documents, generator, recipe, requests
+
+TEXT = "First part is here.\n\nSecond part is there."
+
+
+def ids(*arguments, **model):
+    return requests(*arguments, **model)["request_id"].to_pylist()
+
+
+def test_a_seed_becomes_one_request_a_chunk():
+    asked = recipe(primary=PrimaryInput(max_characters=25))
+    rows = requests(documents(TEXT, "Short."), asked)
+    assert rows.schema.equals(REQUESTS)
+    found = [(row["doc_id"], row["chunk"], row["num_chunks"], row["start"], row["end"]) for row in rows.to_pylist()]
+    assert found == [("d0", 0, 2, 0, 21), ("d0", 1, 2, 21, 42), ("d1", 0, 1, 0, 6)]
+    first = rows.to_pylist()[0]
+    assert {first["seed_file"], first["snapshot"], first["model"], first["model_revision"]} == {
+        "file.parquet", "s1", "small", "r1",
+    }  # fmt: skip
+    assert first["prompt_characters"] == len("Rewrite.<document>\nFirst part is here.\n</document>")
+    assert (first["recipe"], first["recipe_version"]) == (asked.name, asked.version)
+
+
+def test_only_so_many_chunks_the_first_or_those_with_prose():
+    text = "| a | b |\n| c | d |\n\nThis is it. It is.\n\nIt was. So it is."
+    first = recipe(primary=PrimaryInput(max_characters=22, max_chunks=1))
+    prose = recipe(primary=PrimaryInput(max_characters=22, max_chunks=2, prefer="prose"))
+    assert requests(documents(text), first)["start"].to_pylist() == [0]
+    assert requests(documents(text), prose)["start"].to_pylist() == [21, 41]
+
+
+CHANGES = {
+    "model": ({}, {"model": "other"}),
+    "revision": ({}, {"revision": "r2"}),
+    "system prompt": ({"generator": generator(system="Rewrite well.")}, {}),
+    "user prompt": ({"generator": generator(user="This: $document")}, {}),
+    "temperature": ({"generator": generator(sampling=Sampling(max_tokens=64, temperature=0.5))}, {}),
+    "top_p": ({"generator": generator(sampling=Sampling(max_tokens=64, top_p=0.5))}, {}),
+    "max_tokens": ({"generator": generator(sampling=Sampling(max_tokens=65))}, {}),
+    "repetition_penalty": ({"generator": generator(sampling=Sampling(max_tokens=64, repetition_penalty=1.1))}, {}),
+    "stop": ({"generator": generator(sampling=Sampling(max_tokens=64, stop=("\n",)))}, {}),
+    "chunks": ({"primary": PrimaryInput(max_characters=25)}, {}),
+}
+
+
+@pytest.mark.parametrize(("changed", "model"), CHANGES.values(), ids=CHANGES)
+def test_case_17_what_decides_an_answer_moves_the_id(changed, model):
+    before = set(ids(documents(TEXT)))
+    after = set(ids(documents(TEXT), replace(recipe(), **changed), **model))
+    assert not before & after
+
+
+def test_case_17_and_nothing_else_does():
+    judged = recipe(name="other/name", seeds=SeedRule(max_characters=99), verifiers=(check("no_assistant_talk"),))
+    assert ids(documents(TEXT), judged, license="MIT") == ids(documents(TEXT))
+    assert ids(documents(TEXT, title="New", license="BSD-3-Clause")) == ids(documents(TEXT))
+
+
+def test_case_18_ids_do_not_follow_layout():
+    rows = documents(*(f"Text {number}" for number in range(12)))
+    backwards = rows.take(pa.array(range(11, -1, -1)))
+    split = pa.concat_tables([rows.slice(at, 1) for at in range(12)])
+    parts = [ask(rows.slice(at, 5), doc_ids=(f"d{at}", "d3"), recipe=recipe(), identity=MODEL) for at in (0, 5, 10)]
+    assert set(ids(backwards)) == set(ids(split)) == set(ids(rows))
+    assert set(pa.concat_tables(parts)["request_id"].to_pylist()) < set(ids(rows))
+
+
+def test_case_21_one_changed_row_asks_one_request_anew():
+    before = ids(documents("One", "Two", "Three"))
+    after = ids(documents("One", "Two!", "Three"))
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, True]
+
+
+def test_the_same_prompt_is_asked_once():
+    rows = documents("Same", "Same")
+    asked = requests(rows)
+    assert asked.num_rows == 2 and len(set(asked["request_id"].to_pylist())) == 1
+    assert len(render(asked, rows, recipe())) == 1
+
+
+def test_a_seed_that_changed_or_vanished_is_refused():
+    asked = requests(documents("One"))
+    with pytest.raises(ValueError, match=r"another prompt than request .*; build the requests again"):
+        render(asked, documents("Two"), recipe())
+    with pytest.raises(ValueError, match="d0, which is not among the 0 documents"):
+        render(asked, documents("One").slice(0, 0), recipe())
+
+
+def test_documents_must_say_which_file_they_are_from():
+    with pytest.raises(ValueError, match="column text_file"):
+        requests(documents("One").drop_columns(["text_file"]))
