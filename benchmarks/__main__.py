@@ -21,7 +21,8 @@ def main() -> int:
     if unknown:
         print(f"no benchmark is named {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
-    return 0 if all([run(name) for name in names]) else 1
+    held = [run(name) for name in names]
+    return 0 if all(held) else 1
 
 
 def benchmark_names(folder: Path) -> list[str]:

