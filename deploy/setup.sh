@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv from requirements.lock. Does nothing where it is already there and up to date.
 #   deploy/setup.sh          what the demo, the tests and the UI need, vLLM for the CPU
-#   deploy/setup.sh test     the same, and the Debian packages that tests drive (Chromium, Postgres)
+#   deploy/setup.sh test     the same, and the Debian packages that tests drive (Chromium, Postgres) or need (Java)
 #   deploy/setup.sh gpu      vLLM for CUDA instead; resolved by pip within the lock's versions
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,6 +16,7 @@ say() { printf '== %s\n' "$*"; }
 
 need_debian_packages() {
     local missing=()
+    command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
     command -v chromium >/dev/null || missing+=(chromium)
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
     [ ${#missing[@]} -gt 0 ] || return 0
@@ -59,8 +60,16 @@ install_for_gpu() {
     .venv/bin/pip install -c .venv/pins.txt -e '.[gpu,dev]'
 }
 
+case "$kind" in cpu | gpu | test) ;; *)
+    echo "wanted cpu, gpu or test, got $kind" >&2
+    exit 2
+    ;;
+esac
+if [ "$kind" = test ]; then
+    need_debian_packages
+    kind=cpu
+fi
 "$python" -m corpusmill.preflight .
-[ "$kind" != test ] || { need_debian_packages; kind=cpu; }
 
 wanted="$kind $("$python" --version) $(cat requirements.lock pyproject.toml deploy/setup.sh | cksum)"
 if [ "$(cat .venv/installed 2>/dev/null)" = "$wanted" ]; then
