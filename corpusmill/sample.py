@@ -95,10 +95,10 @@ _MORE_ITERTOOLS = _pinned(
 )
 _UNIDECODE = _pinned("Unidecode", "1.3.8", "cfdb349d46ed3873ece4586b96aa75258726e2fa8ec21d6f00a591d98806c2f4")
 
-_SOME_PAGES = ("tutorial/*", "faq/*")
+_SOME_PAGES = ("tutorial/*",)
 _SOME_MODULES = ("mpmath/calculus/*.py", "mpmath/functions/b*.py", "mpmath/functions/e*.py", "mpmath/usertools.py")
 _SOME_ITERTOOLS = ("more_itertools/*.py",)
-_SOME_TABLES = ("unidecode/x00*.py", "unidecode/__init__.py")
+_SOME_TABLES = ("unidecode/x00[0-3].py", "unidecode/__init__.py")
 
 
 def _sqlalchemy_site(package: SourcePackage) -> Site:
@@ -152,7 +152,7 @@ SNAPSHOTS = (
         dataset="stem",
         snapshot="2026-03",
         crawled="2026-03-20T00:00:00Z",
-        parts=(_code(_SYMPY), _code(_MPMATH_4, "docs/*.rst", "docs/functions/*.rst")),
+        parts=(_code(_SYMPY), _code(_MPMATH_4, "docs/*.rst")),
     ),
 )
 
@@ -214,8 +214,12 @@ def _download_all(packages: list[SourcePackage], cache: Path, on_progress: OnPro
         return
     on_progress(f"Downloading {len(missing)} source packages with pip")
     with ThreadPoolExecutor(_PARALLEL_DOWNLOADS) as pool:
-        for done, package in enumerate(pool.map(lambda package: _download(package, cache), missing), start=1):
-            on_progress(f"Downloaded {package.name} {package.version} ({done} of {len(missing)})")
+        try:
+            for done, package in enumerate(pool.map(lambda package: _download(package, cache), missing), start=1):
+                on_progress(f"Downloaded {package.name} {package.version} ({done} of {len(missing)})")
+        except SampleError:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _is_cached(package: SourcePackage, cache: Path) -> bool:

@@ -109,7 +109,7 @@ def _judge(texts: pa.Table, rules: CodeRules) -> pa.Table:
 
 
 def _license_checks(licenses: list[str | None], rules: CodeRules) -> list[Check]:
-    known = {license: is_allowed(license, rules.allowed_licenses) for license in set(licenses) if license}
+    known = {license: is_allowed(license or "", rules.allowed_licenses) for license in set(licenses)}
     return [
         Check(reason="license_unknown", is_broken=np.array([not license for license in licenses], bool)),
         Check(

@@ -19,8 +19,7 @@ def measure_code(data, offsets):  # type: ignore[no-untyped-def]
     found = np.zeros((offsets.size - 1, 7))
     for row in range(offsets.size - 1):
         text = data[offsets[row] : offsets[row + 1]]
-        characters = line = longest = letters = digits = run = longest_run = 0
-        lines = 1
+        characters = newlines = line = longest = letters = digits = run = longest_run = 0
         for byte in text:
             if byte & 0xC0 == 0x80:
                 continue
@@ -30,7 +29,7 @@ def measure_code(data, offsets):  # type: ignore[no-untyped-def]
             letters += is_letter
             digits += is_digit
             if byte == _NEWLINE:
-                lines += 1
+                newlines += 1
                 longest = max(longest, line)
                 line = 0
             else:
@@ -38,9 +37,10 @@ def measure_code(data, offsets):  # type: ignore[no-untyped-def]
             is_encoded = (is_letter and byte < 128) or is_digit or byte in (43, 47, 61)
             run = run + 1 if is_encoded else 0
             longest_run = max(longest_run, run)
+        lines = newlines + (line > 0)  # behind the last newline, only a text makes a line
         found[row, 0] = characters
         found[row, 1] = lines
-        found[row, 2] = (characters - lines + 1) / lines
+        found[row, 2] = (characters - newlines) / max(1, lines)
         found[row, 3] = max(longest, line)
         found[row, 4] = (letters + digits) / max(1, characters)
         found[row, 5] = letters / max(1, characters)

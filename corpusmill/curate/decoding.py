@@ -1,13 +1,14 @@
 """Bytes to characters: which charset a payload is in, and a text without what no text needs."""
 
+import codecs
 import re
 
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
 
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"""<meta[^<>]{0,400}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^<>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_:.-]+)""", re.IGNORECASE)
 _META_BYTES = 4096
 _DETECTION_BYTES = 1 << 16
 
@@ -47,9 +48,10 @@ def _charset(data: bytes, content_type: str | None, is_html: bool) -> str:
 
 def _is_known(charset: str) -> bool:
     try:
-        return bool(b"".decode(charset) == "")
+        codecs.lookup(charset)
     except LookupError:
         return False
+    return True
 
 
 def _is_utf8(charset: str) -> bool:

@@ -11,10 +11,10 @@ from corpusmill.curate.formulas import formulas_to_tex
 
 METHODS = ("resiliparse", "trafilatura")
 
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
-_LANGUAGE = re.compile(r"""<html[^>]{0,1000}?\slang\s*=\s*["']?\s*([A-Za-z][A-Za-z0-9-]{0,34})""", re.IGNORECASE)
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
+_LANGUAGE = re.compile(r"""<html[^<>]{0,1000}?\slang\s*=\s*["']?\s*([A-Za-z][A-Za-z0-9-]{0,34})""", re.IGNORECASE)
 _LICENSE = re.compile(
-    r"""(?:<(?:a|link)\b[^>]{0,400}?\brel\s*=\s*["'][^"'>]{0,60}?\blicense\b[^>]{0,400}?>)""", re.IGNORECASE
+    r"""(?:<(?:a|link)\b[^<>]{0,400}?\brel\s*=\s*["'][^"'>]{0,60}?\blicense\b[^<>]{0,400}?>)""", re.IGNORECASE
 )
 _CREATIVE_COMMONS = re.compile(
     r"creativecommons\.org/(?:licenses/(by(?:-nc)?(?:-nd|-sa)?)/(\d\.\d)|(publicdomain/zero)/1\.0)", re.IGNORECASE

@@ -237,14 +237,25 @@ def _line_end(text, start):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _trimmed(text, start, end):  # type: ignore[no-untyped-def]
-    """Return the span without ASCII spaces and no-break spaces at its ends."""
-    while start < end and text[start] < 128 and _ASCII[text[start]] == _SPACE:
-        start += 1
-    while start < end and text[end - 1] < 128 and _ASCII[text[end - 1]] == _SPACE:
-        end -= 1
-    if end - start == 2 and text[start] == 0xC2 and text[start + 1] == 0xA0:
-        return start, start
-    return start, end
+    """Return the span without the spaces at its ends."""
+    while start < end:
+        character, size = read_character(text, start)
+        if character_kind(character) != _SPACE:
+            break
+        start += size
+    while start < end:
+        last = _character_start(text, end - 1)
+        if character_kind(read_character(text, last)[0]) != _SPACE:
+            break
+        end = last
+    return min(start, end), end
+
+
+@numba.njit(cache=True)
+def _character_start(text, position):  # type: ignore[no-untyped-def]
+    while position > 0 and text[position] & 0xC0 == 0x80:
+        position -= 1
+    return position
 
 
 @numba.njit(cache=True)
@@ -269,16 +280,8 @@ def _is_bullet(line):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _last_character(line):  # type: ignore[no-untyped-def]
-    start = line.size - 1
-    while start > 0 and line[start] & 0xC0 == 0x80:
-        start -= 1
-    return read_character(line, start)[0]
-
-
-@numba.njit(cache=True)
 def _has_line_end(line):  # type: ignore[no-untyped-def]
-    last = _last_character(line)
+    last = read_character(line, _character_start(line, line.size - 1))[0]
     index = np.searchsorted(_LINE_ENDS, last)
     return index < _LINE_ENDS.size and _LINE_ENDS[index] == last
 

@@ -20,10 +20,13 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"\x04\x22\x4d\x18": "lz4", b"\x28\xb5\x2f\xfd": 
 class Decompressor(Protocol):
     """What zlib, lz4 and zstd have in common here."""
 
-    eof: bool
-    unused_data: bytes | None
+    @property
+    def eof(self) -> bool: ...
 
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
 class DamagedMemberError(Exception):

@@ -8,6 +8,7 @@ from corpusmill.read.warc_records import parse_headers
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?\s+(\d{3})")
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]{0,200}\r\n")
 _PLAIN_ENCODINGS = ("", "identity")
 
 
@@ -52,9 +53,9 @@ def decode_body(body: bytes, headers: dict[str, str], *, max_bytes: int) -> byte
 
 
 def _join_chunks(body: bytes) -> bytes:
-    parts = []
+    parts: list[bytes] = []
     position = 0
-    while match := re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]{0,200}\r\n").match(body, position):
+    while match := _CHUNK.match(body, position):
         size = int(match[1], 16)
         if size == 0:
             return b"".join(parts)

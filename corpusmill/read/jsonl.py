@@ -64,9 +64,11 @@ class JsonlCursor:
         column = dict(row["meta"])["text_column"]
         value, failure = parse_line(self._line(number, row, max_bytes))
         text = value.get(column)
-        if failure is None and not isinstance(text, str):
-            failure = "null_text" if text is None else "text_not_a_string"
-        return Payload(failure=failure) if failure else Payload(data=clean_unicode(text).encode())
+        if failure is not None:
+            return Payload(failure=failure)
+        if not isinstance(text, str):
+            return Payload(failure="null_text" if text is None else "text_not_a_string")
+        return Payload(data=clean_unicode(text).encode())
 
     def _line(self, number: int, row: dict[str, Any], max_bytes: int) -> Line:
         if self._codec is None and row["length"] <= max_bytes:

@@ -139,7 +139,7 @@ class _Tar:
     def members(self) -> Iterator[Member]:
         for index, entry in enumerate(self._tar):
             # tarfile keeps every entry that it has seen; a stream never goes back to one.
-            self._tar.members = []
+            self._tar.members = []  # type: ignore[attr-defined]
             if entry.isreg():
                 self._current = entry
                 yield Member(index=index, name=entry.name, size=entry.size)

@@ -11,6 +11,7 @@ from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.read.package_license import declared_license
 from corpusmill.read.snapshot import fetch_payloads, list_records
 
+GPL = "Classifier: License :: OSI Approved :: GNU General Public License"
 METADATA = "Metadata-Version: 2.1\nName: p\nLicense-Expression: MIT\n\nLicense: GPL is only mentioned here\n"
 FILES = {
     "p-1/src/b.py": b"print(1)\n",
@@ -121,11 +122,11 @@ def test_garbled_archives_are_failed_rows(read):
     [
         ("License-Expression: MIT OR Apache-2.0\nLicense: GPL\n", "MIT OR Apache-2.0"),
         ("License: bsd-3-clause\n", "BSD-3-Clause"),
-        ("License: GPL\nClassifier: License :: OSI Approved :: GNU General Public License v2 or later (GPLv2+)\n", "GPL-2.0-or-later"),
+        (f"License: GPL\n{GPL} v2 or later (GPLv2+)\n", "GPL-2.0-or-later"),
         ("License: BSD\nClassifier: License :: OSI Approved :: BSD License\n", "LicenseRef-BSD"),
         ("License: BSD\n", "LicenseRef-BSD"),
         ("Classifier: License :: OSI Approved\n", None),
-        ("Classifier: License :: Public Domain\nClassifier: License :: OSI Approved :: GNU General Public License (GPL)\n", "LicenseRef-PublicDomain AND LicenseRef-GPL"),
+        (f"Classifier: License :: Public Domain\n{GPL} (GPL)\n", "LicenseRef-PublicDomain AND LicenseRef-GPL"),
         ("License: UNKNOWN\n", None),
         ("License: My own terms, ask me\n", "LicenseRef-My-own-terms-ask-me"),
         ("Name: p\n\nLicense: MIT in the description does not count\n", None),

@@ -48,7 +48,7 @@ def test_missing_column_names_file_and_columns(tmp_path):
     pq.write_table(pa.table({"body": ["a"], "id": [1]}), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=r"x\.parquet has no column text; its columns are body, id"):
         read(tmp_path)
-    with pytest.raises(ValueError, match="column id of .* must hold text, it holds int64"):
+    with pytest.raises(ValueError, match=r"column id of .* must hold text, it holds int64"):
         read(tmp_path, text_column="id")
 
 
@@ -56,7 +56,7 @@ def test_garbled_file_is_a_failed_row_and_the_others_are_read(tmp_path):
     pq.write_table(pa.table({"text": ["a"]}), tmp_path / "b.parquet")
     (tmp_path / "a.parquet").write_bytes(b"PAR1 but not really PAR1")
     (tmp_path / "c.parquet").write_bytes(b"")
-    listed, fetched = read(tmp_path)
+    _, fetched = read(tmp_path)
     assert fetched == [(None, "garbled_parquet"), (b"a", None), (None, "empty_file")]
 
 
