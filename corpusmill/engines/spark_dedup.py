@@ -8,8 +8,9 @@ Costs: signatures are read twice and their band rows shuffled once; each text fi
 compared pair shuffles two shingle sets.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
 MAX_READERS = 10_000
 """Most tasks that read signature files; above, a task reads several."""
+ROWS_PER_SHUFFLE_TASK = 500_000
+MIN_SHUFFLE_TASKS = 4
 SET_BATCH_BYTES = 32 << 20
+
+_REFUSAL = re.compile(r"^ValueError: (.+)$", re.MULTILINE)
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -81,7 +86,8 @@ def find_duplicates(
             yield from stored_columns(store, file, DOCUMENT_COLUMNS)
 
     def find(ranking: Ranking) -> Evidence:
-        return find_evidence(spark, signature_files, ranking=ranking, parameters=parameters, store=store)
+        with _plain_refusals():
+            return find_evidence(spark, signature_files, ranking=ranking, parameters=parameters, store=store)
 
     return resolve_documents(read_documents, find, parameters=parameters, preferences=preferences or Preferences())
 
@@ -97,7 +103,8 @@ def find_evidence(
     """Find equal texts and verified near-duplicates; the same evidence as `corpusmill.dedup.in_memory`."""
     with ExitStack() as kept:
         search = _Search(spark, store, parameters, ranking, kept)
-        documents = search.read_signatures(signature_files, ("text_file", "text_hash"))
+        documents = search.keep(search.read_signatures(signature_files, ("text_file", "text_hash")))
+        search.size_shuffles(documents.count() * parameters.num_bands)
         exact = search.find_equals(documents)
         signed = search.read_signatures(signature_files, ("signature",))
         distinct = search.query(_DISTINCT, signed=signed, exact=exact)
@@ -146,6 +153,13 @@ class _Search:
         read = _ReadSignatures(store=self.store, ranking=self.ranking, columns=tuple(columns))
         types = [f"{name} {'binary' if name == 'signature' else 'string'}" for name in columns]
         return paths.repartition(min(len(files), MAX_READERS)).mapInArrow(read, ", ".join(["member string", *types]))
+
+    def size_shuffles(self, num_rows: int) -> None:
+        """Cut shuffles by their rows: what is kept is not re-cut by Spark, and its default suits no small corpus."""
+        name = "spark.sql.shuffle.partitions"
+        before = self.spark.conf.get(name)
+        self.kept.callback(self.spark.conf.set, name, before)
+        self.spark.conf.set(name, str(max(MIN_SHUFFLE_TASKS, -(-num_rows // ROWS_PER_SHUFFLE_TASK))))
 
     def find_equals(self, documents: "DataFrame") -> "DataFrame":
         best = self.query(_BEST, documents=documents)
@@ -221,6 +235,20 @@ class _Search:
             largest_hot_bucket=meetings.largest_hot_bucket,
             skipped_in_hot_buckets=meetings.skipped - totals["fresh"],
         )
+
+
+@contextmanager
+def _plain_refusals() -> Iterator[None]:
+    """Raise the ValueError that a task raised, without the frames of the JVM around it."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        refusals = _REFUSAL.findall(str(error))
+        if not refusals:
+            raise
+        raise ValueError(refusals[0]) from error
 
 
 def _collect(frame: "DataFrame", schema: pa.Schema) -> pa.Table:
