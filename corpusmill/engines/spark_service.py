@@ -20,8 +20,8 @@ from corpusmill.engines.service import EngineStartError
 
 MAX_TASK_FAILURES = 3
 """Attempts of one task whose worker died, after which its job fails: a poisoned row must not be tried for ever."""
-ABANDONED_SECONDS = 60
-"""How long the server works on for a client that vanished."""
+ABANDONED_SECONDS = 120
+"""A job whose results nobody reads for so long is given up: its client vanished. Spark notices two minutes late."""
 _STARTED = re.compile(r"Spark Connect server started at: \S+?:(\d+)")
 _LOG4J = """
 rootLogger.level = warn
