@@ -100,6 +100,8 @@ _SOME_MODULES = ("mpmath/calculus/*.py", "mpmath/functions/b*.py", "mpmath/funct
 _SOME_ITERTOOLS = ("more_itertools/*.py",)
 _SOME_TABLES = ("unidecode/x00[0-3].py", "unidecode/__init__.py")
 
+_SOME_CHAPTERS = ("doc/src/modules/vector/*.rst", "doc/src/modules/holonomic/*.rst")
+
 
 def _sqlalchemy_site(package: SourcePackage) -> Site:
     return Site(package=package, folder="doc", url="https://docs.sqlalchemy.org/en/20/", sampled=_SOME_PAGES)
@@ -152,7 +154,7 @@ SNAPSHOTS = (
         dataset="stem",
         snapshot="2026-03",
         crawled="2026-03-20T00:00:00Z",
-        parts=(_code(_SYMPY), _code(_MPMATH_4, "docs/*.rst")),
+        parts=(_code(_SYMPY, *_SOME_CHAPTERS), _code(_MPMATH_4, "docs/functions/[ot]*.rst")),
     ),
 )
 

@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-_DIRECTIVE = re.compile(r"^(\s*)\.\. ([A-Za-z][\w:.+-]*)::\s?(.*)$")
+_DIRECTIVE = re.compile(r"^(\s*)\.\. ([A-Za-z][\w:.+-]*) ?::(?:\s(.*))?$")
 _COMMENT = re.compile(r"^(\s*)\.\.(\s|$)")
 _UNDERLINE = re.compile(r"""^([=\-~^"'`#*+.:_<>])\1{2,}\s*$""")
 _OPTION = re.compile(r"^\s*:[\w-]+:(\s|$)")
@@ -95,7 +95,7 @@ def _prose(line: str) -> Iterator[str]:
 
 
 def _directive(directive: re.Match[str], block: list[str]) -> Iterator[str]:
-    indent, name, argument = directive[1], directive[2].lower(), directive[3].strip()
+    indent, name, argument = directive[1], directive[2].lower(), (directive[3] or "").strip()
     while block and _OPTION.match(block[0]):
         block = block[1:]
     body = _dedent(block)
