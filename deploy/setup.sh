@@ -77,7 +77,9 @@ if [ "$(cat .venv/installed 2>/dev/null)" = "$wanted" ]; then
 fi
 say "Setting up .venv for $kind"
 rm -f .venv/installed
-[ -x .venv/bin/pip ] || "$python" -m venv --clear .venv
+if [ ! -x .venv/bin/pip ] || [ "$(.venv/bin/python --version)" != "$("$python" --version)" ]; then
+    "$python" -m venv --clear .venv
+fi
 "install_for_$kind"
 printf '%s' "$wanted" >.venv/installed
 say "Set up: $(du -sh .venv | cut -f1) in .venv"
