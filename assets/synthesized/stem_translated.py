@@ -33,7 +33,7 @@ def translation(language: str, language_name: str) -> Recipe:
     """Return the recipe that translates English STEM text into one language."""
     return Recipe(
         name=f"stem_translated/{language}",
-        seeds=SeedRule(languages=("en",), min_characters=200, max_characters=200_000, max_documents=12),
+        seeds=SeedRule(languages=("en",), min_characters=200, max_characters=200_000, max_documents=8),
         primary=PrimaryInput(max_characters=700, max_chunks=2, mask=("formula", "code"), separator=None),
         secondary=SecondaryInputs(exemplars=(_EXEMPLARS[language],), words={"target": language_name}),
         generator=PromptGenerator(

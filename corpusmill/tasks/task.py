@@ -131,7 +131,7 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     work = _work(task, job)
     committed = job.lake.partition(task.table(job.dataset), job.partition)
     if committed and committed.state.get("work") == work:
-        report("nothing changed since the last commit", {"rows": committed.num_rows})
+        job.report("nothing changed since the last commit", {"rows": committed.num_rows})
         result = {**_kept_result(job.lake, committed), "reused": True}
     else:
         result = _make(name, task, job, work)
@@ -142,6 +142,11 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
 
 def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:
     settings = Settings.from_json(arguments["settings"])
+    table = task.table(arguments["dataset"])
+
+    def report_on_table(message: str, numbers: Mapping[str, Any]) -> None:
+        report(f"{table}: {message}", numbers)
+
     return Job(
         settings=settings,
         lake=Lake(settings.lake),
@@ -149,7 +154,7 @@ def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job
         partition=arguments["partition"],
         parameters=arguments["parameters"],
         schema=task.schema(arguments["parameters"]),
-        report=report,
+        report=report_on_table,
     )
 
 
