@@ -34,11 +34,11 @@ class Finding(NamedTuple):
     remedy: str
 
 
-def check_python(version) -> Finding:
+def check_python(version: tuple[int, ...]) -> Finding:
     """Judge `version` (major, minor, ...) of the Python that will run everything."""
     first, after_last = PYTHON_RANGE
     wanted = f"{_dotted(first)} to {after_last[0]}.{after_last[1] - 1}"
-    is_good = first <= tuple(version[:2]) < after_last
+    is_good = first <= version[:2] < after_last
     remedy = f"install Python {_dotted(first)} (Debian: apt-get install python3 python3-venv) or set PYTHON=/path/to/it"
     return Finding("Python", wanted, _dotted(version[:3]), "" if is_good else remedy)
 
@@ -82,7 +82,7 @@ def look(folder: str, *, is_installed: bool) -> list[Finding]:
     """Look at this machine. An environment that is already there needs no more disk."""
     findings = [
         check_platform(f"{platform.system()} {platform.machine()}"),
-        check_python(sys.version_info),
+        check_python(sys.version_info[:3]),
         check_java(java_answer()),
         check_memory(memory_bytes()),
     ]
@@ -145,7 +145,7 @@ def _amount(name: str, num_bytes: int, wanted_gb: int, remedy: str) -> Finding:
     return Finding(name, f"{wanted_gb} GB", f"{num_bytes / 1e9:.1f} GB", "" if is_enough else remedy)
 
 
-def _dotted(version) -> str:
+def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(str(part) for part in version)
 
 

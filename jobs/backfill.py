@@ -7,6 +7,7 @@ partition that failed holds back only what is made from it; an asset of all part
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels
@@ -92,7 +93,7 @@ def run_backfill(instance: Instance, graph: AssetGraph, work: Work, *, show: Sho
         due = [{key: names for key, names in ready.items() if names} for ready in due]
         launched = [(launch(instance, graph, ready), ready) for ready in due if ready]
         num_held = sum(len(held[key]) for key in keys)
-        for failure in follow(instance, launched, show=lambda ok, lost, n=number, h=num_held: show(n, ok, lost + h)):
+        for failure in follow(instance, launched, show=partial(_show_level, show, number, num_held)):
             failures.append(failure)
             bad[failure.asset].add(failure.partition)
         made |= {key: _without(names, bad[key]) for _, ready in launched for key, names in ready.items()}
@@ -139,6 +140,10 @@ def launch(instance: Instance, graph: AssetGraph, ready: Work) -> str:
     }
     answer = instance.change(LAUNCH, field="launchPartitionBackfill", success="LaunchBackfillSuccess", params=params)
     return str(answer["backfillId"])
+
+
+def _show_level(show: Show, level: int, num_held: int, num_made: int, num_failed: int) -> None:
+    show(level, num_made, num_failed + num_held)
 
 
 def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:

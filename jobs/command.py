@@ -137,13 +137,22 @@ def _sql_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("query", help='the query; tables are named stage.dataset.table or "stage/dataset/table"')
     one.add_argument("--format", choices=("table", "csv", "json"), default="table", help="json is one object a line")
     one.add_argument("--limit", type=int, default=50, metavar="N", help="rows that a table shows (default 50)")
+    one.add_argument(
+        "--allow-failed-gate", action="store_true", help="read partitions whose gate failed too, to see what is in them"
+    )
 
 
 def _sql(options: argparse.Namespace) -> None:
     from corpusmill.settings import load_settings
     from jobs.inspection import print_query
 
-    print_query(load_settings(), query=options.query, form=options.format, most_rows=options.limit)
+    print_query(
+        load_settings(),
+        query=options.query,
+        form=options.format,
+        most_rows=options.limit,
+        allow_failed_gate=options.allow_failed_gate,
+    )
 
 
 def _materialize_arguments(one: argparse.ArgumentParser) -> None:

@@ -74,8 +74,6 @@ def estimate(history: Mapping[str, Figures], partitions: tuple[str, ...]) -> Est
 
 def _figures(entries: list[dict[str, Any]]) -> Figures:
     numbers = {entry["label"]: entry.get("intValue", entry.get("floatValue")) for entry in entries}
-
-    def first(labels: tuple[str, ...]) -> float:
-        return float(next((numbers[label] for label in labels if numbers.get(label) is not None), 0))
-
-    return Figures(**{name: first(labels) for name, labels in LABELS.items()})
+    known = {label: float(number) for label, number in numbers.items() if number is not None}
+    first = {name: next((known[label] for label in labels if label in known), 0.0) for name, labels in LABELS.items()}
+    return Figures(**first)

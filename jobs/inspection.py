@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -21,9 +21,9 @@ from jobs.development import running_url
 CELL_CHARACTERS = 200
 
 
-def print_query(settings: Settings, *, query: str, form: str, most_rows: int) -> None:
+def print_query(settings: Settings, *, query: str, form: str, most_rows: int, allow_failed_gate: bool) -> None:
     """Run a query over the lake and write its rows as they come: `table` stops after `most_rows`, csv and json do not."""
-    reader = Lake(settings.lake).sql(query)
+    reader = Lake(settings.lake).sql(query, allow_failed_gate=allow_failed_gate)
     if form == "csv":
         _write_csv(reader, sys.stdout.buffer)
     elif form == "json":
@@ -67,10 +67,9 @@ def engine_lines(state_folder: Path) -> list[str]:
 
 def print_maintenance(settings: Settings, *, keep_snapshots_days: float, orphan_age_days: float) -> None:
     """Expire old versions, delete files that nothing needs, and print how many."""
-    done = Lake(settings.lake).maintain(
+    counts = Lake(settings.lake).maintain(
         keep_snapshots_days=keep_snapshots_days, orphan_age_days=orphan_age_days, now=datetime.now(UTC)
     )
-    counts: Mapping[str, int] = done if isinstance(done, dict) else done.to_json()
     for name, number in counts.items():
         print(f"{name.replace('_', ' ')}: {number:,}")
 
