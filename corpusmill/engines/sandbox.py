@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -126,14 +127,9 @@ def run_doctest_jobs(jobs: Sequence[DoctestJob], *, limits: Limits | None = None
 def _run(jobs: list[dict[str, Any]], limits: Limits) -> list[SandboxResult]:
     if not jobs:
         return []
-    with _folders(len(jobs), wanted=not limits.require_namespaces) as (mount_point, folders):
-        asked = [{**job, "folder": folder} for job, folder in zip(jobs, folders, strict=True)]
-        order = {
-            "jobs": asked,
-            "limits": asdict(limits),
-            "mount_point": str(mount_point),
-            "source_root": str(_SOURCE_ROOT),
-        }
+    with _folders(0 if limits.require_namespaces else len(jobs)) as folders:
+        asked = [{**job, "folder": folder} for job, folder in zip_longest(jobs, folders)]
+        order = {"jobs": asked, "limits": asdict(limits), "source_root": str(_SOURCE_ROOT)}
         told = _ask_jail(order, seconds=len(jobs) * (limits.wall_seconds + 1) + SPARE_SECONDS)
     refusal = next((answer["refused"] for answer in told if "refused" in answer), None)
     if refusal:
@@ -145,15 +141,18 @@ def _run(jobs: list[dict[str, Any]], limits: Limits) -> list[SandboxResult]:
 
 
 @contextmanager
-def _folders(count: int, *, wanted: bool) -> Iterator[tuple[Path, list[str]]]:
-    """Give a mount point, and for every program a folder where one is wanted."""
+def _folders(count: int) -> Iterator[list[str]]:
+    """Give empty folders that every user may write into; a jail with namespaces makes its own, in memory."""
+    if not count:
+        yield []
+        return
     with tempfile.TemporaryDirectory(prefix="cm-sandbox-", ignore_cleanup_errors=True) as base:
         Path(base).chmod(0o711)
-        folders = [Path(base, str(number)) for number in range(count)] if wanted else []
+        folders = [Path(base, str(number)) for number in range(count)]
         for folder in folders:
             folder.mkdir()
             folder.chmod(0o777)
-        yield Path(base), [str(folder) for folder in folders] or [""] * count
+        yield [str(folder) for folder in folders]
 
 
 def _ask_jail(order: dict[str, Any], *, seconds: float) -> list[dict[str, Any]]:
