@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
@@ -61,9 +61,9 @@ class InferenceSettings:
     script: str = ""
     """For the scripted engine: `module:function`."""
     num_engines: int = 1
-    device: str = "cpu"
+    device: Literal["cpu", "cuda"] = "cpu"
     max_model_len: int = 2048
-    kv_cache_gib: int = 1
+    kv_cache_gib: float = 1.0
     threads_per_engine: int = 2
     chunk_requests: int = 32
     linger_seconds: float = 30.0

@@ -5,13 +5,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from corpusmill.engines.inference import EngineIdentity, InferenceEngine
+from corpusmill.engines.inference_service import InferenceSettings as InferenceService
 from corpusmill.engines.lease import lease
 from corpusmill.engines.model import Model, open_model, prepare_model
 from corpusmill.engines.ray_vllm import RayVllmEngine
 from corpusmill.engines.scripted import ScriptedEngine, scripted_identity
 from corpusmill.engines.service import EngineSettings
-from corpusmill.settings import InferenceSettings, Settings
+from corpusmill.settings import Settings
 from corpusmill.tasks.tokenizer import PACKAGED, models_folder
+
+HOST_SECONDS = 60.0
+"""What the host of an inference server gets beside the server's own start-up budget."""
 
 
 @contextmanager
@@ -45,16 +49,18 @@ def local_model(settings: Settings) -> Model:
 
 def inference_engine_settings(settings: Settings) -> EngineSettings:
     """Return the lease settings of the [inference] section; partitions that ask for the same share one engine."""
-    chosen: InferenceSettings = settings.inference
-    return EngineSettings(
-        service={
-            "model": local_model(settings).to_json(),
-            "num_engines": chosen.num_engines,
-            "device": chosen.device,
-            "max_model_len": chosen.max_model_len,
-            "kv_cache_gib": chosen.kv_cache_gib,
-            "threads_per_engine": chosen.threads_per_engine,
-        },
+    chosen = settings.inference
+    service = InferenceService(
+        model=local_model(settings),
+        num_engines=chosen.num_engines,
+        device=chosen.device,
+        max_model_len=chosen.max_model_len,
+        kv_cache_gib=chosen.kv_cache_gib,
+        threads_per_engine=chosen.threads_per_engine,
         startup_seconds=chosen.startup_seconds,
+    )
+    return EngineSettings(
+        service=service.to_json(),
+        startup_seconds=chosen.startup_seconds + HOST_SECONDS,
         linger_seconds=chosen.linger_seconds,
     )
