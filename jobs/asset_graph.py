@@ -107,21 +107,33 @@ def select_assets(graph: AssetGraph, patterns: Iterable[str]) -> list[str]:
 def select_partitions(
     graph: AssetGraph, keys: Sequence[str], ranges: Sequence[PartitionRange] | None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the partitions of every asset that lie in one of `ranges`; None takes all.
+    """Return the partitions of every asset that lie in one of `ranges`; None takes all, of the assets that have some.
 
     A name may be that of a snapshot, which stands for all its styles and languages too. Raises ValueError for a name that
     no asset knows, and for an asset that has none of the partitions.
     """
     if ranges is None:
-        empty = [key for key in keys if not graph[key].partitions]
-        if empty:
-            raise ValueError(f"{empty[0]} has no partitions yet; a sensor adds them, or `corpusmill demo` does")
-        return {key: graph[key].partitions for key in keys}
+        work = {key: graph[key].partitions for key in keys if _has_input(graph, key)}
+        if not work:
+            raise ValueError(
+                f"{_shown(keys)}: no partitions yet; the sensors in the UI add them, or `corpusmill demo` does"
+            )
+        return work
     for name in dict.fromkeys(name for one in ranges for name in (one.first, one.last)):
         known = {part for key in keys for full in graph[key].partitions for part in (full, *full.split("|"))}
         if name not in known:
-            raise ValueError(f"no partition is named {name!r} in {_shown(keys)}; {near(name, known - {UNPARTITIONED})}")
+            hint = near(name, known - {UNPARTITIONED}, nothing="there are none yet: the sensors in the UI add them")
+            raise ValueError(f"no partition is named {name!r} in {_shown(keys)}; {hint}")
     return {key: _in_ranges(graph[key], ranges) for key in keys}
+
+
+def _has_input(graph: AssetGraph, key: str) -> bool:
+    """Whether there is anything to make: an asset that sees all partitions of others needs one of them to be there."""
+    node = graph[key]
+    if node.partition_set:
+        return bool(node.partitions)
+    upstream = [up for up in node.upstream if up in graph]
+    return not upstream or any(graph[up].partitions for up in upstream)
 
 
 def _in_ranges(node: AssetNode, ranges: Sequence[PartitionRange]) -> tuple[str, ...]:
@@ -182,11 +194,13 @@ def inputs_of(graph: AssetGraph, key: str, partition: str, upstream: str) -> tup
     return shared or graph[upstream].partitions
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str], *, nothing: str = "there are none") -> str:
     """Return a clause that says which known names are like `name`."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {_shown(names) or 'none'}"
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known are {_shown(names)}" if names else nothing
 
 
 def _shown(names: Sequence[str], most: int = 8) -> str:

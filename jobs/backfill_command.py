@@ -40,6 +40,8 @@ def backfill(
         work = failed_work(graph, keys, {key: read_states(instance, graph[key]) for key in keys})
     else:
         work = select_partitions(graph, keys, parse_ranges(partitions))
+        if left_out := [key for key in keys if key not in work]:
+            print(f"Left out, as they have no partitions yet: {', '.join(left_out)}")
     if not work:
         print("No partition failed: there is nothing to run.")
         return True

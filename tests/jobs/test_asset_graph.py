@@ -89,10 +89,18 @@ def test_a_range_that_says_nothing_is_refused(text):
         PartitionRange.parse(text)
 
 
-def test_all_of_an_empty_set_is_refused():
-    graph = {"a/b/c": node("a/b/c", partitions=())}
-    with pytest.raises(ValueError, match="a/b/c has no partitions yet"):
-        select_partitions(graph, ["a/b/c"], None)
+def test_all_leaves_out_what_has_no_partitions_and_what_sees_only_such():
+    empty = {
+        "sources/code/records": node("sources/code/records", partition_set="code", partitions=()),
+        "curated/code/resolution": node(
+            "curated/code/resolution", "sources/code/records", partition_set="", partitions=("",)
+        ),
+    }
+    graph = {**GRAPH, **empty}
+    keys = ["sources/web/records", *empty]
+    assert select_partitions(graph, keys, None) == {"sources/web/records": SNAPSHOTS}
+    with pytest.raises(ValueError, match="no partitions yet"):
+        select_partitions(graph, list(empty), None)
 
 
 def test_levels_hold_what_one_run_can_make_and_follow_the_graph():
