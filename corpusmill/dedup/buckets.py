@@ -13,9 +13,20 @@ import pyarrow.compute as pc
 
 from corpusmill.dedup.parameters import DedupParameters
 
+PAIRS = pa.schema(
+    [
+        pa.field("band", pa.int32()),
+        pa.field("key", pa.int64()),
+        pa.field("better", pa.string()),
+        pa.field("worse", pa.string()),
+        pa.field("size", pa.int64()),
+    ]
+)
+"""Two members of a bucket, or (with `size`, without members) an oversize bucket."""
+
 
 def bucket_pairs(rows: Iterable[pa.Table], parameters: DedupParameters) -> Iterator[pa.Table]:
-    """Yield (band, key, better, worse, size) from rows (band, key, member) sorted by all three, cut anywhere.
+    """Yield PAIRS from rows (band, key, member) sorted by all three, cut anywhere.
 
     A pair has no `size`. A bucket of more than `max_bucket` members yields one row more, with its `size` and no pair.
     """
@@ -80,7 +91,8 @@ def _pairs(
             "better": member.take(better),
             "worse": member.take(worse),
             "size": pa.nulls(len(worse), pa.int64()),
-        }
+        },
+        schema=PAIRS,
     )
     _refuse_repeated(pairs)
     return pairs
@@ -102,8 +114,7 @@ def _oversize(table: pa.Table, starts: np.ndarray, positions: np.ndarray, parame
 
 
 def _hot_rows(first_members: pa.Table, sizes: np.ndarray) -> pa.Table:
-    member = first_members.column("member")
-    nobody = pa.nulls(len(sizes), member.type)
+    nobody = pa.nulls(len(sizes), pa.string())
     return pa.table(
         {
             "band": first_members.column("band"),
@@ -111,7 +122,8 @@ def _hot_rows(first_members: pa.Table, sizes: np.ndarray) -> pa.Table:
             "better": nobody,
             "worse": nobody,
             "size": pa.array(sizes, pa.int64()),
-        }
+        },
+        schema=PAIRS,
     )
 
 

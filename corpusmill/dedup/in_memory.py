@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.dedup.bands import NUM_LEVELS, band_rows
-from corpusmill.dedup.buckets import bucket_pairs, compared_pairs, possible_pairs
+from corpusmill.dedup.buckets import PAIRS, bucket_pairs, compared_pairs, possible_pairs
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, ReadTexts, member_names
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import jaccard, shingle_sets
@@ -101,7 +101,7 @@ def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
         if level:
             rows = rows.join(hot, keys=["band", "parent"], right_keys=["band", "key"], join_type="left semi")
         ordered = rows.select(["band", "key", "member"]).sort_by([(n, "ascending") for n in ("band", "key", "member")])
-        yielded = pa.concat_tables(bucket_pairs([ordered], parameters))
+        yielded = pa.concat_tables([PAIRS.empty_table(), *bucket_pairs([ordered], parameters)])
         is_pair = pc.is_null(yielded.column("size"))
         pairs = yielded.filter(is_pair).select(["band", "better", "worse"])
         found.append(pairs.append_column("level", pa.repeat(pa.scalar(level, pa.int32()), len(pairs))))

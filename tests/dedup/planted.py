@@ -66,7 +66,9 @@ def resolve_documents(documents: Sequence[Document], parameters: DedupParameters
 
 def decisions(resolution: Resolution) -> list[tuple[str, str, str, float]]:
     """Return (removed, kept, kind, Jaccard) of every removal."""
-    return [tuple(row[n] for n in ("doc_id", "duplicate_of", "kind", "jaccard")) for row in resolution.table.to_pylist()]
+    return [
+        tuple(row[n] for n in ("doc_id", "duplicate_of", "kind", "jaccard")) for row in resolution.table.to_pylist()
+    ]
 
 
 def write_corpus(folder, documents: Sequence[Document], *, shards: int, parameters: DedupParameters) -> list[str]:

@@ -23,7 +23,9 @@ def main(kind: str, folder: Path) -> None:
     try:
         compare(spark, folder / "planted", planted(), PARAMETERS)
         compare(spark, folder / "hot", planted(), TIGHT)
-        compare(spark, folder / "short", [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)], PARAMETERS)
+        compare(
+            spark, folder / "short", [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)], PARAMETERS
+        )
         refused = [name for name, break_corpus in BREAKS.items() if is_refused(spark, folder / name, break_corpus)]
         print(f"equal: planted, hot, short; refused: {', '.join(refused)}")
     finally:
@@ -31,8 +33,10 @@ def main(kind: str, folder: Path) -> None:
 
 
 def open_session(kind: str) -> SparkSession:
+    if kind == "connect":
+        return SparkSession.builder.remote("local[2]").getOrCreate()
     builder = SparkSession.builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    return builder.remote("local[2]").getOrCreate() if kind == "connect" else builder.master("local[2]").getOrCreate()
+    return builder.master("local[2]").getOrCreate()
 
 
 def planted() -> list[Document]:

@@ -1,5 +1,7 @@
 """Pairs out of sorted buckets: bounded, cut anywhere, nothing skipped uncounted."""
 
+from itertools import pairwise
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -45,7 +47,7 @@ def test_an_oversize_bucket_meets_its_representatives_and_is_named():
 def test_cuts_change_nothing_and_counts_agree(buckets, cuts):
     table = rows([(band, key, f"{place:03d}") for place, (band, key) in enumerate(buckets)])
     edges = [0, *sorted(min(cut, len(table)) for cut in cuts), len(table)]
-    cut = [table.slice(first, last - first) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    cut = [table.slice(first, last - first) for first, last in pairwise(edges)]
     pairs, hot = run(cut)
     assert (sorted(pairs), sorted(hot)) == tuple(map(sorted, run([table])))
     sizes = [buckets.count(bucket) for bucket in set(buckets)]

@@ -73,7 +73,14 @@ def test_signatures_of_other_parameters_are_refused():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"shingle": "sentence"}, {"rank": "best"}, {"threshold": 0}, {"num_bands": 64}, {"shingle_size": 0}, {"max_bucket": 1}],
+    [
+        {"shingle": "sentence"},
+        {"rank": "best"},
+        {"threshold": 0},
+        {"num_bands": 64},
+        {"shingle_size": 0},
+        {"max_bucket": 1},
+    ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong):
     (name,) = wrong

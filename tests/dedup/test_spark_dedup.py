@@ -15,7 +15,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 @pytest.mark.parametrize("kind", ["classic", "connect"])
 def test_spark_finds_what_memory_finds(kind, tmp_path):
     """One process a session: a classic and a remote session do not live in one Python."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
     script = ROOT / "tests/dedup/spark_walk.py"
     walk = subprocess.run(
         [sys.executable, str(script), kind, str(tmp_path)], env=environment, cwd=ROOT, capture_output=True, text=True
