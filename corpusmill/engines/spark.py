@@ -25,16 +25,20 @@ RETRIES = {"max_retries": 4, "max_backoff": 4_000}
 
 
 class SparkEngine:
-    """A session of its own on the server at an endpoint of the `spark` engine. Open, use, close."""
+    """A client of the one session of the server at an endpoint of the `spark` engine. Open, use, close.
+
+    All clients share that session: Spark starts Python workers for each session anew, and these would import everything
+    again for every run. So what one client sets on the session, others see; a client ends its own work by a tag.
+    """
 
     name = "spark"
 
     def __init__(self, endpoint: Mapping[str, Any]) -> None:
-        self.session = _connect(endpoint["url"])
+        self.session: Any = _connect(endpoint["url"])
         self._closed = False
 
     def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
-        """Yield results in the order of the rows; a job's later rows run while an earlier one is still waited for."""
+        """Yield results as jobs hand them over; a job's later rows run while an earlier one is still waited for."""
         named_function(function)
         for start in range(0, len(rows), MAX_TASKS_PER_JOB):
             yield from self._run_job(function, rows[start : start + MAX_TASKS_PER_JOB])
@@ -42,6 +46,7 @@ class SparkEngine:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
+            self.session.release_session_on_close = False
             self.session.stop()
 
     def _run_job(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
@@ -49,9 +54,9 @@ class SparkEngine:
         self.session.addTag(tag)
         finished = False
         try:
-            # A local table is cut into this many tasks; one row each lets a free core take the next row.
-            self.session.conf.set("spark.sql.leafNodeDefaultParallelism", str(len(rows)))
-            frame = self.session.createDataFrame(pa.table({"row": pa.array(rows, pa.binary())}))
+            table = pa.table({"row": pa.array(rows, pa.binary())})
+            # One row a task lets a free core take the next row.
+            frame = self.session.createDataFrame(table).repartition(len(rows))
             for result in frame.mapInArrow(_batches_mapper(function), "row binary").toLocalIterator():
                 yield bytes(result["row"])
             finished = True
@@ -73,7 +78,7 @@ def _connect(url: str) -> "SparkSession":
     try:
         session: Any = SparkSession.builder.remote(url).create()
         session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
-        session.conf.get("spark.sql.leafNodeDefaultParallelism", None)
+        session.conf.get("spark.app.name", None)
     except _spark_errors() as error:
         raise EngineFailedError(f"no session on the Spark server: {_reason(error)}") from error
     return session

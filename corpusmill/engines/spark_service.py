@@ -1,8 +1,8 @@
 """The `spark` engine: a Spark Connect server in a JVM of its own, reachable from this machine only.
 
 Settings (all optional): `master` (local[*]), `driver_memory` (2g), `conf` (further Spark settings, which win). The
-endpoint is {"url": "sc://localhost:PORT/;token=..."} (the client sends a token unencrypted to that name only); who does
-not know the token is refused. Start-up takes 5 to 10 s on a quiet machine.
+endpoint is {"url": "sc://localhost:PORT/;token=...;session_id=..."}: one session that all clients share. A client sends a
+token unencrypted to that name only; who does not know it is refused. Start-up takes 5 to 10 s on a quiet machine.
 """
 
 import os
@@ -11,6 +11,7 @@ import secrets
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,8 @@ def serve(settings: Mapping[str, Any], state_folder: Path) -> SparkService:
             stderr=subprocess.STDOUT,
         )
     port = _await_port(process, log)
-    return SparkService(process, {"url": f"sc://localhost:{port}/;token={token}"})
+    session = f"session_id={uuid.uuid4()};user_id=corpusmill"
+    return SparkService(process, {"url": f"sc://localhost:{port}/;token={token};{session}"})
 
 
 def _command(settings: Mapping[str, Any], folder: Path) -> list[str]:
@@ -80,6 +82,7 @@ def _command(settings: Mapping[str, Any], folder: Path) -> list[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.connect.execute.manager.detachedTimeout": f"{ABANDONED_SECONDS}s",
+        "spark.connect.session.manager.defaultSessionTimeout": "-1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
