@@ -22,6 +22,7 @@ _NAME = "corpusmill"
 _SQLITE_FILE = "catalog.db"
 _LOCK_TIMEOUT_SECONDS = 60
 _MAX_OPEN_ATTEMPTS = 10
+_MAX_LOAD_ATTEMPTS = 5
 
 
 def open_catalog(settings: LakeSettings) -> Catalog:
@@ -33,24 +34,37 @@ def open_catalog(settings: LakeSettings) -> Catalog:
     return _open_sql(settings.catalog or _sqlite_url(settings.store.root), settings.store.root, properties)
 
 
+def find_table(catalog: Catalog, table: str) -> Table | None:
+    """Load a table at its current version, or return None when there is none of that name."""
+    identifier = table_identifier(table)
+    for _ in range(_MAX_LOAD_ATTEMPTS):
+        try:
+            return catalog.load_table(identifier)
+        except NoSuchTableError:
+            return None
+        except FileNotFoundError as error:
+            # Between the look at the catalog and the read of the metadata, 100 newer versions have landed.
+            last = error
+    raise TableMissingError(f"the catalog names metadata of {table} that is gone: {last}") from last
+
+
 def load_table(catalog: Catalog, table: str) -> Table:
     """Load a table at its current version; raises TableMissingError."""
-    try:
-        return catalog.load_table(table_identifier(table))
-    except NoSuchTableError as error:
+    found = find_table(catalog, table)
+    if found is None:
+        known = ", ".join(list_tables(catalog)) or "none"
         raise TableMissingError(
-            f"no table {table}; there are {', '.join(list_tables(catalog)) or 'none'}; materialize its asset first"
-        ) from error
+            f"no table {table} in {catalog.properties['warehouse']}; there are {known}; materialize its asset first"
+        )
+    return found
 
 
 def ensure_table(catalog: Catalog, table: str, *, schema: pa.Schema, location: str | None) -> Table:
     """Load a table, or create it empty with this schema (`partition_key` first); None lets the catalog place it."""
-    identifier = table_identifier(table)
-    try:
-        return catalog.load_table(identifier)
-    except NoSuchTableError:
-        _create(catalog, identifier, schema=schema, location=location)
-        return catalog.load_table(identifier)
+    found = find_table(catalog, table)
+    if found is None:
+        _create(catalog, table_identifier(table), schema=schema, location=location)
+    return found or load_table(catalog, table)
 
 
 def list_tables(catalog: Catalog) -> list[str]:
@@ -81,6 +95,7 @@ def _create(catalog: Catalog, identifier: tuple[str, ...], *, schema: pa.Schema,
         "write.parquet.compression-codec": "zstd",
         # Our own loop retries, because every retry must check the fence again.
         "commit.retry.num-retries": "0",
+        "write.metadata.previous-versions-max": "100",
     }
     try:
         # The only way from an Arrow schema to one with ids before the table exists is private in PyIceberg 0.12.
@@ -131,7 +146,7 @@ def _open_sql(url: str, root: str, properties: dict[str, str]) -> Catalog:
             if attempt + 1 < _MAX_OPEN_ATTEMPTS and "exist" in str(error):
                 continue
             raise UnsuitableStoreError(f"the catalog {_shown(url)} does not answer: {error.orig}") from error
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, ImportError) as error:
             raise UnsuitableStoreError(f"the catalog {_shown(url)} cannot be opened: {error}") from error
     raise AssertionError("unreachable")
 
@@ -139,7 +154,12 @@ def _open_sql(url: str, root: str, properties: dict[str, str]) -> Catalog:
 def _sqlite_url(root: str) -> str:
     from sqlalchemy.engine import URL
 
-    os.makedirs(root, exist_ok=True)
+    try:
+        os.makedirs(root, exist_ok=True)
+    except OSError as error:
+        raise UnsuitableStoreError(
+            f"the folder {root} cannot keep a lake: {error}; choose a writable folder"
+        ) from error
     database = os.path.join(root, _SQLITE_FILE)
     url = URL.create("sqlite", database=database, query={"timeout": str(_LOCK_TIMEOUT_SECONDS)})
     return url.render_as_string(hide_password=False)

@@ -6,8 +6,10 @@ there; an older attempt may still land between a newer one's begin and commit, a
 """
 
 import random
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -83,7 +85,12 @@ def retry_until_landed(attempt_once: Callable[[], T], *, what: str) -> T:
     for wait_seconds in _waits():
         try:
             return attempt_once()
-        except (CommitFailedException, CommitStateUnknownException, OperationalError, InterfaceError) as error:
+        except (CommitFailedException, CommitStateUnknownException, FileNotFoundError) as error:
+            # A file is not found when so many versions landed meanwhile that the one just looked up is forgotten.
+            last = error
+        except (OperationalError, InterfaceError) as error:
+            if isinstance(error.orig, sqlite3.Error) and "locked" not in str(error.orig):
+                raise
             last = error
         time.sleep(wait_seconds)
     raise CommitTimeoutError(f"{what} did not land within {_TIMEOUT_SECONDS:.0f} s; last refusal: {last}") from last
@@ -140,7 +147,19 @@ def commit_updates(
 ) -> None:
     """Swap the table's version once, for the very table that was loaded."""
     same_table = AssertTableUUID(uuid=table.metadata.table_uuid)
-    catalog.commit_table(table, (same_table, *requirements), tuple(updates))
+    landed = catalog.commit_table(table, (same_table, *requirements), tuple(updates)).metadata
+    if isinstance(catalog, MetastoreCatalog):
+        _delete_old_metadata(table, landed)
+
+
+def _delete_old_metadata(table: Table, landed: TableMetadata) -> None:
+    """Delete metadata files that the table has forgotten: it remembers its last 100 versions."""
+    remembered = {entry.metadata_file for entry in landed.metadata_log}
+    for entry in table.metadata.metadata_log:
+        if entry.metadata_file not in remembered:
+            # The commit has landed; what cannot be deleted now is left to maintenance.
+            with suppress(OSError):
+                table.io.delete(entry.metadata_file)
 
 
 def fence_key(partition: str) -> str:

@@ -38,7 +38,8 @@ class BoundedDataset(ds.FileSystemDataset):
 def files_to_dataset(store: Store, files: Sequence[DataFileRef], schema: pa.Schema) -> BoundedDataset:
     """Return the files as a dataset of exactly this schema; no file is opened. Old files give nulls for new columns."""
     filesystem, _ = store.filesystem(store.root)
-    parquet = ds.ParquetFileFormat()
+    options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+    parquet = ds.ParquetFileFormat(default_fragment_scan_options=options)
     fragments = [
         parquet.make_fragment(
             store.filesystem(file.path)[1],

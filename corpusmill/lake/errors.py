@@ -1,6 +1,6 @@
 """What the lake refuses, one class per reason, so that a caller can tell them apart.
 
-All but `StaleAttemptError` and `CommitTimeoutError` are the user's to settle and are ValueErrors.
+What the user has to settle is a ValueError; what the machine did is a RuntimeError.
 """
 
 
@@ -22,6 +22,10 @@ class GateFailedError(ValueError):
 
 class SchemaMismatchError(ValueError):
     """Rows or a new schema do not fit the table."""
+
+
+class DataFileError(RuntimeError):
+    """A data file that a table names is gone, or its bytes are not those that were written."""
 
 
 class StaleAttemptError(RuntimeError):

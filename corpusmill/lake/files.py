@@ -157,6 +157,7 @@ class _OpenFile:
             self._pending.stream,
             schema,
             compression="zstd",
+            write_page_checksum=True,
             write_statistics=[item.name for item in schema if _has_bounds(item.type)],
             metadata_collector=self._metadata,
         )
@@ -190,6 +191,13 @@ class _OpenFile:
     def discard(self) -> None:
         self._writer.close()
         self._pending.discard()
+
+
+def lower_bound(value: Any) -> Any:
+    """Return what a manifest keeps of a column's smallest value: the start of a string, None for what has no order."""
+    if isinstance(value, str):
+        return value[:_BOUND_CHARACTERS]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _fit(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -248,21 +256,15 @@ def _merge_chunks(chunks: list[pq.ColumnChunkMetaData]) -> ColumnStatistics:
     with_values = [item for item in statistics if item.num_values]
     if not with_values or not all(item.has_min_max for item in with_values):
         return ColumnStatistics(num_bytes=num_bytes, num_nulls=num_nulls)
-    lower = _lower_bound(min(item.min for item in with_values))
+    lower = lower_bound(min(item.min for item in with_values))
     upper = _upper_bound(max(item.max for item in with_values))
     return ColumnStatistics(num_bytes=num_bytes, num_nulls=num_nulls, lower=lower, upper=upper)
-
-
-def _lower_bound(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:_BOUND_CHARACTERS]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _upper_bound(value: Any) -> Any:
     """Return the value, or for a long string the smallest short one above all that start as it does."""
     if not isinstance(value, str):
-        return _lower_bound(value)
+        return lower_bound(value)
     if len(value) <= _BOUND_CHARACTERS:
         return value
     # ASCII only: the successor of any other character may be a surrogate.

@@ -13,7 +13,7 @@ def read_batches(
     store: Store, key: str, *, columns: Sequence[str] | None = None, batch_rows: int = 4096
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file in order, at most `batch_rows` at a time, without the partition key."""
-    with store.open_input(key) as source, pq.ParquetFile(source) as file:
+    with store.open_input(key) as source, pq.ParquetFile(source, page_checksum_verification=True) as file:
         names = _names(file, columns)
         for batch in file.iter_batches(batch_size=batch_rows, columns=names):
             yield pa.Table.from_batches([batch])
@@ -23,7 +23,7 @@ def read_rows(
     store: Store, key: str, *, start: int = 0, stop: int | None = None, columns: Sequence[str] | None = None
 ) -> pa.Table:
     """Return the rows `start` to `stop` (half-open; None is the end) of a file, reading only their row groups."""
-    with store.open_input(key) as source, pq.ParquetFile(source) as file:
+    with store.open_input(key) as source, pq.ParquetFile(source, page_checksum_verification=True) as file:
         stop = file.metadata.num_rows if stop is None else min(stop, file.metadata.num_rows)
         first, groups = _groups(file, start, stop)
         table = file.read_row_groups(groups, columns=_names(file, columns))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpusmill.lake.errors import SchemaMismatchError
+from corpusmill.lake.errors import DataFileError, SchemaMismatchError
 from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.store import Store
 
@@ -17,14 +17,14 @@ _MAX_BATCH_ROWS = 65_536
 
 
 def scan_files(store: Store, files: Iterable[DataFileRef], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the files in order, with exactly the columns of `schema`."""
+    """Yield the rows of the files in order, with exactly the columns of `schema`; raises DataFileError."""
     for file in files:
-        with store.open_input(file.path) as source, pq.ParquetFile(source, pre_buffer=True) as parquet:
-            present = [name for name in schema.names if name in parquet.schema_arrow.names]
-            # Without a column of its own a file still has to tell how many rows it has.
-            columns = present or parquet.schema_arrow.names[:1]
-            for batch in parquet.iter_batches(batch_size=_batch_rows(parquet.metadata), columns=columns):
-                yield _conform(batch, schema)
+        try:
+            yield from _scan_file(store, file, schema)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise DataFileError(
+                f"{file.path} of partition {file.partition!r} cannot be read: {error}; materialize that partition again"
+            ) from error
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
@@ -34,6 +34,18 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
     if unknown := [name for name in columns if name not in schema.names]:
         raise SchemaMismatchError(f"unknown columns {', '.join(unknown)}; the table has {', '.join(schema.names)}")
     return pa.schema([schema.field(name) for name in columns])
+
+
+def _scan_file(store: Store, file: DataFileRef, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with (
+        store.open_input(file.path) as source,
+        pq.ParquetFile(source, pre_buffer=True, page_checksum_verification=True) as parquet,
+    ):
+        present = [name for name in schema.names if name in parquet.schema_arrow.names]
+        # Without a column of its own a file still has to tell how many rows it has.
+        columns = present or parquet.schema_arrow.names[:1]
+        for batch in parquet.iter_batches(batch_size=_batch_rows(parquet.metadata), columns=columns):
+            yield _conform(batch, schema)
 
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:

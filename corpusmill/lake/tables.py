@@ -6,6 +6,8 @@ step: readers see the old files or the new ones. Readers plan from manifests and
 
 import time
 import uuid
+import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,19 +16,18 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.dataset
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from corpusmill.lake.catalog import ensure_table, list_tables, load_table, open_catalog
+from corpusmill.lake.catalog import ensure_table, find_table, list_tables, load_table, open_catalog
 from corpusmill.lake.commits import Change, check_fence, commit_change, fence_key, publish_attempt, retry_until_landed
 from corpusmill.lake.content_hash import combine, from_hex, to_hex
 from corpusmill.lake.datasets import files_to_dataset
 from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
-from corpusmill.lake.files import WrittenFile
+from corpusmill.lake.files import WrittenFile, lower_bound
 from corpusmill.lake.maintain import maintain
 from corpusmill.lake.manifests import plan_files
-from corpusmill.lake.names import check_partition, check_table, table_identifier
+from corpusmill.lake.names import check_partition, check_table
 from corpusmill.lake.partitions import (
     ARROW_SCHEMA,
     Attempt,
@@ -37,7 +38,7 @@ from corpusmill.lake.partitions import (
     published_fence,
 )
 from corpusmill.lake.scan import scan_files, select_columns
-from corpusmill.lake.schemas import decode_schema, encode_schema, merge_schemas, table_schema
+from corpusmill.lake.schemas import PARTITION_KEY, decode_schema, encode_schema, merge_schemas, table_schema
 from corpusmill.lake.snapshots import prepare_snapshot
 from corpusmill.lake.sql import run_query
 from corpusmill.lake.store import LakeSettings, Store
@@ -68,7 +69,9 @@ class Lake:
     @cached_property
     def catalog(self) -> Catalog:
         """The Iceberg catalog, opened on first use."""
-        return open_catalog(self.settings)
+        opened = open_catalog(self.settings)
+        weakref.finalize(self, opened.close)
+        return opened
 
     def close(self) -> None:
         """Give the catalog's connections back; the next use opens them again."""
@@ -111,7 +114,7 @@ class Lake:
             raise ValueError(
                 f"a batch commits different partitions of one table, got {len(commits)} of {sorted(tables)}"
             )
-        _check_unique_paths(commits)
+        _check_files(commits)
         snapshot_id = uuid.uuid4().int >> 65
         states = [_new_state(commit, snapshot_id) for commit in commits]
         retry_until_landed(lambda: self._commit_once(commits, states), what=f"a commit to {tables.pop()}")
@@ -142,19 +145,13 @@ class Lake:
 
     def partition(self, table: str, partition: str) -> PartitionState | None:
         """Return what was committed last for a partition, or None."""
-        try:
-            loaded = self.catalog.load_table(table_identifier(table))
-        except NoSuchTableError:
-            return None
-        return partition_state(table, loaded.properties, partition)
+        loaded = find_table(self.catalog, table)
+        return partition_state(table, loaded.properties, partition) if loaded else None
 
     def partitions(self, table: str) -> dict[str, PartitionState]:
         """Return the committed partitions by name; a table that does not exist has none."""
-        try:
-            loaded = self.catalog.load_table(table_identifier(table))
-        except NoSuchTableError:
-            return {}
-        return partition_states(table, loaded.properties)
+        loaded = find_table(self.catalog, table)
+        return partition_states(table, loaded.properties) if loaded else {}
 
     def files(
         self,
@@ -318,10 +315,15 @@ def _new_state(commit: Commit, snapshot_id: int) -> PartitionState:
     )
 
 
-def _check_unique_paths(commits: Sequence[Commit]) -> None:
+def _check_files(commits: Sequence[Commit]) -> None:
+    for commit in commits:
+        for file in commit.files:
+            key = file.columns.get(PARTITION_KEY)
+            if key is not None and key.lower != lower_bound(commit.attempt.partition):
+                raise ValueError(f"{file.path} was written for {key.lower!r}, not for {commit.attempt.partition!r}")
     paths = [file.path for commit in commits for file in commit.files]
     if len(set(paths)) != len(paths):
-        twice = sorted({path for path in paths if paths.count(path) > 1})[:3]
+        twice = [path for path, count in Counter(paths).items() if count > 1][:3]
         raise ValueError(f"a file can be committed once, got twice: {', '.join(twice)}")
 
 

@@ -13,6 +13,7 @@ from corpusmill.lake.files import ShardWriter, WrittenFile
 from corpusmill.lake.partitions import Attempt
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
+from tests.servers.seaweedfs import S3Server
 
 TABLE = "curated/web/documents"
 SCHEMA = pa.schema([pa.field("doc_id", pa.string(), nullable=False)])
@@ -151,7 +152,7 @@ def test_ages_that_would_delete_work_in_progress_are_refused(lake: Lake, keep_da
 
 @pytest.mark.s3
 @pytest.mark.postgres
-def test_on_s3_and_postgres_a_tag_spares_a_version(s3_root: str, s3_server, postgres_url: str) -> None:  # type: ignore[no-untyped-def]
+def test_on_s3_and_postgres_a_tag_spares_a_version(s3_root: str, s3_server: S3Server, postgres_url: str) -> None:
     store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
     lake = Lake(LakeSettings(store=store, catalog=postgres_url))
     first = put(lake, "p", "tagged")
