@@ -7,7 +7,7 @@ the languages of `number_words`.
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 
 from corpusmill.synthesize.verify.case import Case
@@ -19,34 +19,72 @@ _NUMBER = re.compile(rf"(?:(?<![\w.,)\]])\.)?\d+(?:[.,]\d+|[{_BLANKS}]\d{{3}}(?!
 _GROUPED = re.compile(rf"\d{{1,3}}(?:([.,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*")
 _FRACTIONS = {"½": ("1", "2"), "¼": ("1", "4"), "¾": ("3", "4"), "⅓": ("1", "3"), "⅔": ("2", "3")}
 _MARKUP = re.compile(r"</?(?:\w{1,3}:)?m[a-z]+(?:\s[^<>]*)?>|:00\b")
-_HALF_DAY = re.compile(r"\d\s?[ap]\.?m\b", re.IGNORECASE)
+_HALF_DAY = re.compile(r"\d\s{0,2}[ap]\.?m\b", re.IGNORECASE)
 _TEN_THOUSANDS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}
 Readings = frozenset[str]
 
 
 def numbers_preserved(case: Case, *, max_changed_share: float = 0.0) -> str | None:
-    """Refuse when more than `max_changed_share` of the seed's different numbers are gone, or as many are new."""
+    """Refuse when more than `max_changed_share` of the seed's numbers are gone, or as many are new.
+
+    A number that is said once more or once less is forgiven, as translators do that, but not both at once: then one of
+    several was changed.
+    """
     before, after = numbers(case.seed), numbers(case.output)
+    lost, invented = _leftovers(before, after)
     allowed = max_changed_share * len(before)
-    if len(_unmatched(before, after, _spoken(case.output, case.language))) > allowed:
+    lost = _unspoken(lost, spoken(case.output, case.language), spoken(case.seed, case.seed_language))
+    invented = _unspoken(invented, spoken(case.seed, case.seed_language), spoken(case.output, case.language))
+    if len(_absent(lost, after)) > allowed:
         return "number_lost"
-    invented = _unmatched(after, before, _spoken(case.seed, case.seed_language))
-    return "number_invented" if len(invented) > allowed else None
+    if len(_absent(invented, before)) > allowed:
+        return "number_invented"
+    return "number_changed" if min(len(lost), len(invented)) > allowed else None
 
 
-def numbers(text: str) -> set[Readings]:
-    """Return the different numbers of a text, each as the set of values that it may be read as."""
-    found: set[Readings] = set()
+def numbers(text: str) -> list[Readings]:
+    """Return the numbers of a text in order, each as the set of values that it may be read as."""
+    found: list[Readings] = []
     plain = _MARKUP.sub(" ", html.unescape(text))
     for match in _NUMBER.finditer(plain):
         scale = _TEN_THOUSANDS.get(plain[match.end() : match.end() + 1], 1)
-        found.update(_scaled(readings, scale) for readings in _readings(match.group()))
-    return {_on_the_clock(readings) for readings in found} if _HALF_DAY.search(plain) else found
+        found += [_scaled(readings, scale) for readings in _readings(match.group())]
+    return [_on_the_clock(readings) for readings in found] if _HALF_DAY.search(plain) else found
 
 
-def _unmatched(wanted: Iterable[Readings], given: set[Readings], spoken: set[str]) -> list[Readings]:
-    values = spoken.union(*given)
-    return [readings for readings in wanted if not readings & values]
+def spoken(text: str, language: str | None) -> list[Readings]:
+    """Return the number words of a text, each as the set of values that it may mean."""
+    known = number_words(language)
+    return [known[word] for word in words(text) if word in known]
+
+
+def _leftovers(left: Sequence[Readings], right: Sequence[Readings]) -> tuple[list[Readings], list[Readings]]:
+    """Pair each reading with one of the other side that shares a value; return what found no partner."""
+    unpaired: list[Readings] = []
+    waiting: dict[str, list[int]] = {}
+    for place, readings in enumerate(right):
+        for value in readings:
+            waiting.setdefault(value, []).append(place)
+    taken: set[int] = set()
+    for readings in left:
+        free = (at for value in sorted(readings) for at in waiting.get(value, ()) if at not in taken)
+        partner = next(free, None)
+        if partner is None:
+            unpaired.append(readings)
+        else:
+            taken.add(partner)
+    return unpaired, [readings for place, readings in enumerate(right) if place not in taken]
+
+
+def _unspoken(leftovers: Sequence[Readings], others: Sequence[Readings], own: Sequence[Readings]) -> list[Readings]:
+    """Return the numbers that no word of the other text says, beyond the words that say what words here say."""
+    free, _ = _leftovers(others, own)
+    return _leftovers(leftovers, free)[0]
+
+
+def _absent(leftovers: Sequence[Readings], others: Sequence[Readings]) -> set[Readings]:
+    values = frozenset().union(*others)
+    return {readings for readings in leftovers if not readings & values}
 
 
 def _readings(spelled: str) -> list[Readings]:
@@ -80,8 +118,3 @@ def _value(spelled: str) -> str:
 
 def _digits(spelled: str) -> str:
     return re.sub(r"\D", "", spelled)
-
-
-def _spoken(text: str, language: str | None) -> set[str]:
-    known = number_words(language)
-    return {value for word in words(text) for value in known.get(word, ())}
