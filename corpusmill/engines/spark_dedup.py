@@ -48,7 +48,9 @@ _EXACT = """
     where documents.member <> best.better
 """
 _DISTINCT = "select signed.* from {signed} as signed left anti join {exact} as exact on signed.member = exact.worse"
-_PARTS = "select rows.* from {rows} as rows left semi join {hot} as hot on rows.band = hot.band and rows.parent = hot.key"
+_PARTS = (
+    "select rows.* from {rows} as rows left semi join {hot} as hot on rows.band = hot.band and rows.parent = hot.key"
+)
 _CANDIDATES = """
     select worse, better, bit_or(shiftleft(1L, band)) as bands, bit_or(if(level = 0, shiftleft(1L, band), 0L)) as whole
     from {pairs} group by worse, better
@@ -126,7 +128,7 @@ class _Meetings:
 
 
 class _Search:
-    """One search on a session; what it keeps on the executors is released with `kept`."""
+    """One search on a session, whose settings are put back when `kept` closes."""
 
     def __init__(
         self, spark: "SparkSession", store: Store, parameters: DedupParameters, ranking: Ranking, kept: ExitStack
@@ -142,10 +144,11 @@ class _Search:
         return self.spark.sql(text, **inputs)
 
     def keep(self, frame: "DataFrame") -> "DataFrame":
-        """Keep a data frame's rows for its later uses, on disk where memory is short."""
-        kept = frame.persist()
-        self.kept.callback(kept.unpersist)
-        return kept
+        """Keep a data frame's rows for its later uses, on disk where memory is short.
+
+        Unlike `persist` this also forgets how they came about: plans are trees, and would double with every join.
+        """
+        return frame.localCheckpoint()
 
     def read_signatures(self, files: Sequence[str], columns: Sequence[str]) -> "DataFrame":
         """Return member and `columns` of all signature rows that have them."""
@@ -201,7 +204,9 @@ class _Search:
         """Return the number of oversize buckets, the largest one's size, and the pairs that they leave out."""
         most, few = self.parameters.max_bucket, self.parameters.num_representatives
         left_out = f"size * (size - 1) div 2 - {most * (most - 1) // 2} - (size - {most}) * {few}"
-        sums = "count(*) as buckets, coalesce(max(size), 0) as largest, coalesce(sum(cast({} as decimal(38))), 0) as pairs"
+        sums = (
+            "count(*) as buckets, coalesce(max(size), 0) as largest, coalesce(sum(cast({} as decimal(38))), 0) as pairs"
+        )
         (row,) = self.query(f"select {sums.format(left_out)} from {{hot}}", hot=hot).toArrow().to_pylist()
         return row["buckets"], row["largest"], int(row["pairs"])
 
@@ -282,7 +287,9 @@ class _BandRows:
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
-            rows = band_rows(batch.column("member"), batch.column("signature"), parameters=self.parameters, level=self.level)
+            rows = band_rows(
+                batch.column("member"), batch.column("signature"), parameters=self.parameters, level=self.level
+            )
             yield from rows.to_batches()
 
 
@@ -355,5 +362,3 @@ def _measure_pairs(batches: Batches) -> Batches:
 def _sets_of(column: pa.Array) -> Iterator[np.ndarray]:
     for value in column:
         yield np.frombuffer(value.as_buffer(), dtype=np.uint64)
-
-

@@ -241,6 +241,20 @@ def test_bounded_comparisons_never_remove_wrongly(documents, max_bucket, max_com
     assert signed == len(removed) == len(resolution.table)
 
 
+@settings(deadline=None, max_examples=60)
+@given(CORPORA.filter(bool), st.integers(2, 4), st.integers(1, 3))
+def test_a_new_snapshot_changes_no_earlier_decision(documents, max_bucket, max_comparisons):
+    """Ranked oldest first, also where buckets and comparisons are cut short."""
+    parameters = DedupParameters(max_bucket=max_bucket, num_representatives=1, max_comparisons=max_comparisons)
+    old = [document for document in documents if document[1] != "s3"]
+    if not old:
+        return
+    before = decisions(resolve_documents(old, parameters))
+    new = {doc_id for doc_id, snapshot, _ in documents if snapshot == "s3"}
+    after = [row for row in decisions(resolve_documents(documents, parameters)) if row[0] not in new]
+    assert after == before
+
+
 def test_the_resolution_has_the_tables_schema():
     assert resolve_documents(planted()).table.schema == RESOLUTION
     assert isinstance(resolve_documents(planted()).table, pa.Table)
