@@ -1,11 +1,44 @@
 """What belongs to a snapshot, ids, options, and what happens when it is not there."""
 
+import gzip
+import io
+import zipfile
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.document import RECORDS
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.read.snapshot import fetch_payloads, list_records
+
+
+def parquet_file() -> tuple[str, bytes]:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": ["a", "b"]}), sink)
+    return "x.parquet", sink.getvalue().to_pybytes()
+
+
+def package_file() -> tuple[str, bytes]:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("p/a.py", "x = 1")
+    return "p.whl", data.getvalue()
+
+
+def warc_file() -> tuple[str, bytes]:
+    record = b"WARC/1.0\r\nWARC-Type: resource\r\nContent-Length: 4\r\n\r\npage\r\n\r\n"
+    return "x.warc.gz", gzip.compress(record, mtime=0) * 3
+
+
+ONE_FILE = {
+    "warc": warc_file,
+    "jsonl": lambda: ("x.jsonl.gz", gzip.compress(b'{"text": "a"}\n{"text": "b"}', mtime=0)),
+    "parquet": parquet_file,
+    "package": package_file,
+    "text": lambda: ("x.txt", b"plain"),
+}
+"""A small file of each format."""
 
 
 @pytest.fixture
@@ -103,3 +136,18 @@ def test_large_payloads_come_in_bounded_tables(tmp_path, store):
     write(tmp_path / "s1", **{f"{number}_html": "x" * 30_000_000 for number in range(5)})
     sizes = [table.num_rows for table in fetch_payloads(rows(store, "s1"), store)]
     assert sizes == [2, 2, 1]
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize("format", ["warc", "jsonl", "parquet", "package", "text"])
+def test_snapshot_on_s3_gives_what_a_folder_gives(tmp_path, s3_root, format):
+    on_s3 = Store(StoreSettings(root=s3_root))
+    local = Store(StoreSettings(root=str(tmp_path)))
+    name, data = ONE_FILE[format]()
+    fetched = []
+    for store in (on_s3, local):
+        store.write(f"s1/part/{name}", data)
+        listed = rows(store, "s1", format=format)
+        assert listed["failure"].null_count == len(listed) > 0
+        fetched.append(pa.concat_tables(fetch_payloads(listed, store)).drop_columns(["file"]))
+    assert fetched[0].equals(fetched[1])
