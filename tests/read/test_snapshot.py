@@ -140,8 +140,8 @@ def test_large_payloads_come_in_bounded_tables(tmp_path, store):
 
 @pytest.mark.s3
 @pytest.mark.parametrize("format", ["warc", "jsonl", "parquet", "package", "text"])
-def test_snapshot_on_s3_gives_what_a_folder_gives(tmp_path, s3_root, format):
-    on_s3 = Store(StoreSettings(root=s3_root))
+def test_snapshot_on_s3_gives_what_a_folder_gives(tmp_path, s3_server, s3_root, format):
+    on_s3 = Store(StoreSettings(root=s3_root, endpoint=s3_server.endpoint))
     local = Store(StoreSettings(root=str(tmp_path)))
     name, data = ONE_FILE[format]()
     fetched = []
