@@ -1,8 +1,12 @@
 """Free TCP ports for servers that tests start."""
 
+import ctypes
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+
+_PR_SET_PDEATHSIG = 1
 
 
 def free_ports(count: int) -> list[int]:
@@ -19,6 +23,12 @@ def answers(port: int) -> bool:
     with socket.socket() as item:
         item.settimeout(1)
         return item.connect_ex(("127.0.0.1", port)) == 0
+
+
+def end_with_parent(number: int) -> None:
+    """Called in a new child on Linux: have this signal sent to it when its parent is gone, killed or not."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
 
 
 class ServerStartError(RuntimeError):

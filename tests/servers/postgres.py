@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.servers.ports import free_ports, wait_until
+from tests.servers.ports import end_with_parent, free_ports, wait_until
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,7 @@ def _running(binaries: Path, data: Path, account: dict[str, Any]) -> Iterator[Po
         cwd=data.parent,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        preexec_fn=partial(end_with_parent, signal.SIGQUIT),
         **account,
     )
     try:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import uuid
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.servers.ports import ServerStartError, answers, free_ports, wait_until
+from tests.servers.ports import ServerStartError, answers, end_with_parent, free_ports, wait_until
 
 _PORTS = ("master", "volume", "filer", "admin")
 _MAX_STARTS = 3
@@ -107,6 +108,7 @@ def _start_once(
             env={**os.environ, **environment, "GOMEMLIMIT": "350MiB"},
             stdout=output,
             stderr=subprocess.STDOUT,
+            preexec_fn=partial(end_with_parent, signal.SIGKILL),
         )
     return process, s3_port, iceberg_port
 
