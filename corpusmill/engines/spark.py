@@ -38,7 +38,7 @@ class SparkEngine:
         self._closed = False
 
     def map_rows(self, function: str, rows: Sequence[bytes]) -> Iterator[bytes]:
-        """Yield results as jobs hand them over; a job's later rows run while an earlier one is still waited for."""
+        """Yield results in the order of the rows; a job's later rows run while an earlier one is still waited for."""
         named_function(function)
         for start in range(0, len(rows), MAX_TASKS_PER_JOB):
             yield from self._run_job(function, rows[start : start + MAX_TASKS_PER_JOB])
@@ -54,9 +54,8 @@ class SparkEngine:
         self.session.addTag(tag)
         finished = False
         try:
-            table = pa.table({"row": pa.array(rows, pa.binary())})
-            # One row a task lets a free core take the next row.
-            frame = self.session.createDataFrame(table).repartition(len(rows))
+            # The server cuts a local table into one row a task (a repartition does not), so a free core takes the next row.
+            frame = self.session.createDataFrame(pa.table({"row": pa.array(rows, pa.binary())}))
             for result in frame.mapInArrow(_batches_mapper(function), "row binary").toLocalIterator():
                 yield bytes(result["row"])
             finished = True

@@ -18,6 +18,7 @@ from typing import Any
 
 from corpusmill.engines.java import find_java
 from corpusmill.engines.service import EngineStartError
+from corpusmill.engines.spark import MAX_TASKS_PER_JOB
 
 MAX_TASK_FAILURES = 3
 """Attempts of one task whose worker died, after which its job fails: a poisoned row must not be tried for ever."""
@@ -88,6 +89,7 @@ def _command(settings: Mapping[str, Any], folder: Path) -> list[str]:
         "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
         "spark.python.worker.faulthandler.enabled": "true",
         "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.leafNodeDefaultParallelism": str(MAX_TASKS_PER_JOB),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         **settings.get("conf", {}),
