@@ -10,6 +10,7 @@ from corpusmill.dedup.in_memory import gather_evidence
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.resolve import resolve
 from corpusmill.dedup.statistics import RetentionGuard, Statistics, summarize
+from corpusmill.document import SIGNATURES
 
 ReadDocuments = Callable[[], Iterable[pa.Table]]
 """Starts a pass over the narrow columns of all signature tables (see `statistics.DOCUMENT_COLUMNS`)."""
@@ -44,7 +45,7 @@ def find_duplicates(
     """Resolve signature tables in memory. The order of tables and rows does not matter."""
 
     def find(ranking: Ranking) -> Evidence:
-        whole = pa.concat_tables(signatures, promote_options="default")
+        whole = pa.concat_tables([SIGNATURES.empty_table(), *signatures], promote_options="permissive")
         return gather_evidence(whole, ranking=ranking, parameters=parameters, read_texts=read_texts)
 
     return resolve_documents(lambda: signatures, find, parameters=parameters, preferences=preferences or Preferences())

@@ -16,13 +16,14 @@ from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ra
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import jaccard, shingle_sets
 from corpusmill.dedup.tokens import Hashes
+from corpusmill.document import SIGNATURES
 
 
 def gather_evidence(
     signatures: pa.Table, *, ranking: Ranking, parameters: DedupParameters, read_texts: ReadTexts
 ) -> Evidence:
     """Find equal texts and verified near-duplicates among the rows of `signatures`."""
-    documents = _ranked_documents(signatures, ranking)
+    documents = _ranked_documents(signatures.select(SIGNATURES.names).cast(SIGNATURES), ranking)
     best = _best_of_equals(documents)
     is_best = best == np.arange(len(best))
     member = documents.column("member")

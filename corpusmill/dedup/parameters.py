@@ -18,7 +18,7 @@ MAX_BANDS = 63
 
 @dataclass(frozen=True, kw_only=True)
 class DedupParameters:
-    """What counts as a near-duplicate. The defaults are FineWeb's (arXiv:2406.17557, section 3.4), verified exactly."""
+    """What counts as a near-duplicate. The defaults are FineWeb's (arXiv:2406.17557), verified exactly."""
 
     shingle: str = "word"
     """`word`, `character` or `code`: what an n-gram is made of (see `corpusmill.dedup.tokens`)."""
@@ -85,9 +85,9 @@ def _within(name: str, value: int, least: int, most: int) -> None:
 
 
 FINEWEB = DedupParameters()
-"""14 x 8: a pair at .7 becomes a candidate with probability .56, at .8 with .92 (arXiv:2406.17557, section 3.4)."""
+"""14 x 8 (arXiv:2406.17557): a pair at .7 becomes a candidate with probability .56, at .8 with .92."""
 DOLMA3 = DedupParameters(num_bands=26, rows_per_band=11)
-"""26 x 11 (Olmo 3 report, arXiv:2512.13961, section on deduplication)."""
+"""26 x 11: what Dolma 3 was made with (Olmo 3 technical report)."""
 CURATOR = DedupParameters(num_bands=20, rows_per_band=13)
 """20 x 13: the defaults of NeMo Curator's fuzzy deduplication."""
 PRESETS = {"fineweb": FINEWEB, "dolma3": DOLMA3, "curator": CURATOR}

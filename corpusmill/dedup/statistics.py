@@ -103,8 +103,8 @@ def _with_tokens(table: pa.Table, shingle_size: int) -> pa.Table:
     tokens = pc.if_else(pc.equal(shingles, 0), 0, pc.add(shingles, shingle_size - 1))
     return pa.table(
         {
-            "doc_id": table.column("doc_id"),
-            "source": pc.fill_null(source, UNKNOWN_SOURCE),
+            "doc_id": table.column("doc_id").cast(pa.string()),
+            "source": pc.fill_null(source.cast(pa.string()), UNKNOWN_SOURCE),
             "num_shingles": shingles,
             "num_tokens": tokens,
         }

@@ -37,6 +37,7 @@ ROWS_PER_SHUFFLE_TASK = 500_000
 MIN_SHUFFLE_TASKS = 4
 SET_BATCH_BYTES = 32 << 20
 
+_TYPES = {"text_file": pa.string(), "text_hash": pa.string(), "signature": pa.binary()}
 _REFUSAL = re.compile(r"^ValueError: (.+)$", re.MULTILINE)
 
 Batches = Iterator[pa.RecordBatch]
@@ -155,7 +156,9 @@ class _Search:
         paths = self.spark.createDataFrame([(file,) for file in files], "file string")
         read = _ReadSignatures(store=self.store, ranking=self.ranking, columns=tuple(columns))
         types = [f"{name} {'binary' if name == 'signature' else 'string'}" for name in columns]
-        return paths.repartition(min(len(files), MAX_READERS)).mapInArrow(read, ", ".join(["member string", *types]))
+        return paths.repartition(max(1, min(len(files), MAX_READERS))).mapInArrow(
+            read, ", ".join(["member string", *types])
+        )
 
     def size_shuffles(self, num_rows: int) -> None:
         """Cut shuffles by their rows: what is kept is not re-cut by Spark, and its default suits no small corpus."""
@@ -277,7 +280,8 @@ class _ReadSignatures:
 
     def _named(self, table: pa.Table) -> pa.Table:
         named = table.select(list(self.columns)).add_column(0, "member", member_names(table, self.ranking))
-        return named.filter(pc.is_valid(named.column("signature"))) if "signature" in self.columns else named
+        plain = named.cast(pa.schema([("member", pa.string()), *((name, _TYPES[name]) for name in self.columns)]))
+        return plain.filter(pc.is_valid(plain.column("signature"))) if "signature" in self.columns else plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,13 @@ def main(kind: str, folder: Path) -> None:
         compare(
             spark, folder / "short", [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)], PARAMETERS
         )
+        nothing = spark_dedup.find_duplicates(
+            spark, [], parameters=PARAMETERS, store=Store(StoreSettings(root=str(folder)))
+        )
+        same(
+            find_duplicates([], parameters=PARAMETERS, read_texts=stored_texts(Store(StoreSettings(root=str(folder))))),
+            nothing,
+        )
         refused = [name for name, break_corpus in BREAKS.items() if is_refused(spark, folder / name, break_corpus)]
         print(f"equal: planted, hot, short; refused: {', '.join(refused)}")
     finally:

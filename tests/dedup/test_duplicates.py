@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from corpusmill.dedup.duplicates import Preferences, find_duplicates
 from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.signatures import sign
 from corpusmill.dedup.statistics import RetentionGuard
 from corpusmill.dedup.texts import stored_columns, stored_texts
 from corpusmill.document import RESOLUTION
@@ -188,6 +189,16 @@ def test_a_doc_id_that_comes_twice_is_refused():
         resolve_documents([("a", "s1", words(0, 9)), ("a", "s2", words(100, 9))])
 
 
+def test_tables_with_wide_strings_are_the_same_tables():
+    texts = texts_table(planted())
+    signed = sign(texts, CERTAIN.to_json())
+    wide = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+    schema = pa.schema([field.with_type(wide.get(field.type, field.type)) for field in signed.schema])
+    found = find_duplicates([signed.cast(schema)], parameters=CERTAIN, read_texts=lambda file, doc_ids: texts)
+    expected = resolve_documents(planted())
+    assert (found.table, found.statistics) == (expected.table, expected.statistics)
+
+
 def test_all_equal_none_equal_and_nothing_at_all():
     equal = resolve_documents([(f"d{n:03d}", "s", words(0, 30)) for n in range(300)])
     assert set(equal.table["duplicate_of"].to_pylist()) == {"d000"}
@@ -195,6 +206,10 @@ def test_all_equal_none_equal_and_nothing_at_all():
     assert len(resolve_documents([(f"d{n}", "s", words(100 * n, 30)) for n in range(50)]).table) == 0
     empty = resolve_texts([texts_table([("a", "s", "x")]).slice(0, 0)])
     assert empty.table.schema == RESOLUTION
+    assert (
+        find_duplicates([], parameters=CERTAIN, read_texts=stored_texts(Store(StoreSettings(root="none")))).table
+        == empty.table
+    )
     assert empty.statistics.scalars["documents_in"] == 0
 
 
