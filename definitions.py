@@ -14,6 +14,7 @@ import assets
 from assets.mixed.mixtures import MIXTURES, mixture_inputs
 from corpusmill.settings import Settings, load_settings
 from jobs.due import JobAssets, job_assets
+from jobs.retention import retention_job, retention_schedule
 from jobs.schedules import nightly_schedules
 from jobs.stages import job_name, stage_jobs
 from resources.launchers import launcher
@@ -39,8 +40,8 @@ def build(settings: Settings) -> dg.Definitions:
     ]
     return dg.Definitions(
         assets=everything,
-        jobs=jobs,
-        schedules=nightly_schedules(members),
+        jobs=[*jobs, retention_job],
+        schedules=[*nightly_schedules(members), retention_schedule],
         sensors=sensors,
         resources={"mill": MillResource.of(settings), "launcher": launcher(settings.launcher)},
     )

@@ -127,6 +127,7 @@ def scalars(result: Mapping[str, Any]) -> dict[str, Any]:
         "rows_failed": sum(counts["failed"].values()),
         "bytes": result["num_bytes"],
         "seconds": result["seconds"],
+        **({"cost": result["cost"]} if "cost" in result else {}),
     }
     drops = {f"drop/{reason}": number for reason, number in counts["dropped"].items()}
     failures = {f"fail/{reason}": number for reason, number in counts["failed"].items()}

@@ -24,11 +24,13 @@ from jobs.way import Step, way_steps
 
 def run(settings: Settings, *, small: bool = False, say: Say = print) -> None:
     """Run the whole way on the sample and print what came of it; raises ValueError or StepFailedError with the reason."""
+    from corpusmill.lake.tables import Lake
     from corpusmill.preflight import check_machine
     from corpusmill.sample import build_sample
 
     started = time.monotonic()
     check_machine(Path(settings.state_folder))
+    Lake(settings.lake).check()
     build_sample(sample_folder(settings), small=small, on_progress=say)
     downloaded = time.monotonic()
     num_runs = run_way(settings, say=say)

@@ -53,7 +53,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     return Outcome(
         files=writer.files,
         counts=_counts(completions, num_requests=pc.count_distinct(requests["request_id"]).as_py()),
-        metrics=_metrics(completions, num_asked=len(todo), seconds=seconds if len(todo) else 0.0),
+        metrics=_metrics(
+            completions,
+            num_asked=len(todo),
+            device_seconds=seconds * job.settings.inference.num_engines if len(todo) else 0.0,
+        ),
         samples=truncate_sample(completions, columns=["request_id", "answer", "finish_reason", "failure"]),
     )
 
@@ -127,12 +131,12 @@ def _counts(completions: pa.Table, *, num_requests: int) -> Counts:
     return Counts(rows_in=num_requests, kept=num_requests - sum(failed.values()), failed=failed)
 
 
-def _metrics(completions: pa.Table, *, num_asked: int, seconds: float) -> dict[str, float | int | str]:
+def _metrics(completions: pa.Table, *, num_asked: int, device_seconds: float) -> dict[str, float | int | str]:
     tokens = pc.sum(completions["completion_tokens"]).as_py() or 0
     return {
         "requests_asked": num_asked,
         "requests_reused": len(completions) - num_asked,
         "prompt_tokens": pc.sum(completions["prompt_tokens"]).as_py() or 0,
         "completion_tokens": tokens,
-        "engine_seconds": round(seconds, 3),
+        "device_seconds": round(device_seconds, 3),
     }

@@ -168,7 +168,8 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
     attempt = job.lake.begin(table, job.partition, job.schema)
     outcome: Outcome = task.run(job, attempt)
     outcome.counts.check()
-    result = _result(name, table, job, outcome) | {"work": work, "seconds": round(time.monotonic() - started, 3)}
+    seconds = round(time.monotonic() - started, 3)
+    result = _result(name, table, job, outcome) | {"work": work, "seconds": seconds, **_cost(job, outcome, seconds)}
     key = f"reports/{table}/{partition_segment(job.partition)}/{attempt.attempt}.json"
     job.lake.store.write(key, json.dumps(result).encode())
     state = {
@@ -180,6 +181,16 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
     committed = job.lake.commit(attempt, outcome.files, state)
     job.report("committed", {"rows": committed.num_rows, "bytes": committed.num_bytes})
     return {**result, **_version(committed), "reused": False}
+
+
+def _cost(job: Job, outcome: Outcome, seconds: float) -> dict[str, float]:
+    """Return what the work cost, where a price is set: hours of work and of devices, times their prices."""
+    prices = job.settings.prices
+    if not prices.cpu_hour and not prices.device_hour:
+        return {}
+    cpu_seconds = float(outcome.metrics.get("work_seconds", seconds))
+    device_seconds = float(outcome.metrics.get("device_seconds", 0.0))
+    return {"cost": round((cpu_seconds * prices.cpu_hour + device_seconds * prices.device_hour) / 3600, 6)}
 
 
 def _result(name: str, table: str, job: Job, outcome: Outcome) -> dict[str, Any]:

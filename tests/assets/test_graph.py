@@ -64,7 +64,7 @@ def test_the_definitions_load() -> None:
     definitions = build(load_settings())
     dg.Definitions.validate_loadable(definitions)
     names = {schedule.name for schedule in definitions.schedules or ()}
-    assert {f"{job.name}_nightly" for job in definitions.jobs or ()} == names
+    assert {f"{job.name}_nightly" for job in definitions.jobs or ()} == names, "every job has a schedule"
 
 
 if __name__ == "__main__":
