@@ -58,7 +58,9 @@ def all_assets() -> list[dg.AssetsDefinition]:
 def stage_modules(stage: str) -> list[ModuleType]:
     """Return the dataset modules of a stage folder."""
     package = importlib.import_module(f"{assets.__name__}.{stage}")
-    return [importlib.import_module(f"{package.__name__}.{item.name}") for item in pkgutil.iter_modules(package.__path__)]
+    return [
+        importlib.import_module(f"{package.__name__}.{item.name}") for item in pkgutil.iter_modules(package.__path__)
+    ]
 
 
 def job_members(everything: Sequence[dg.AssetsDefinition], name: str) -> JobAssets:

@@ -9,7 +9,9 @@ def bar_chart(values: Mapping[str, float]) -> str:
     bars = sorted(values.items(), key=lambda item: -item[1])[:25]
     height = 18 * len(bars) + 8
     largest = max((value for _, value in bars), default=1) or 1
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" font-size="12">']
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" font-size="12">'
+    ]
     for row, (name, value) in enumerate(bars):
         y = 18 * row + 4
         width = max(1, round(360 * value / largest))

@@ -73,7 +73,9 @@ class InferenceSettings:
         _check_choice("inference.engine", self.engine, ("ray_vllm", "scripted"))
         _check_choice("inference.device", self.device, ("cpu", "cuda"))
         if self.engine == "scripted" and not self.script:
-            raise ValueError("inference.engine is scripted, so inference.script must name a function as module:function")
+            raise ValueError(
+                "inference.engine is scripted, so inference.script must name a function as module:function"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +225,8 @@ def _section(kind: type, value: Mapping[str, Any], where: str) -> Any:
 
 
 def _check_type(value: Any, kind: Any, where: str) -> None:
-    wanted = {str: str, int: int, float: (int, float)}.get(kind)
+    kinds: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float)}
+    wanted = kinds.get(kind)
     if wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
         raise ValueError(f"{where} must be a {kind.__name__}, got {value!r}")
 

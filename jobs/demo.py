@@ -52,9 +52,7 @@ def run_way(settings: Settings, *, say: Say = print) -> int:
 
     home = prepare_home(settings)
     os.environ["DAGSTER_HOME"] = str(home)
-    definitions = dg.Definitions.merge(
-        front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)})
-    )
+    definitions = dg.Definitions.merge(front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     with dg.DagsterInstance.get() as instance, ExitStack() as stack:
         everything = front_door.all_assets()
         register_partitions(settings, instance, front_door.source_datasets(everything))

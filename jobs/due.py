@@ -52,10 +52,11 @@ def _last_materialized(instance: DagsterInstance, key: AssetKey) -> Mapping[str,
 
 def _is_due(key: str, own: Sequence[Mapping[str, int]], inputs: Sequence[Mapping[str, int]]) -> bool:
     arrived = [_input_version(key, made) for made in inputs]
-    if None in arrived:
+    present = [version for version in arrived if version is not None]
+    if len(present) < len(arrived):
         return False
-    made = [versions.get(key) for versions in own]
-    return None in made or min(made) < max(arrived, default=0)  # type: ignore[type-var]
+    made = [versions[key] for versions in own if key in versions]
+    return len(made) < len(own) or min(made) < max(present, default=0)
 
 
 def _input_version(key: str, made: Mapping[str, int]) -> int | None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
@@ -47,7 +48,7 @@ def line_logger(say: Say) -> dg.LoggerDefinition:
 def run_step(definitions: dg.Definitions, step: Step, *, instance: dg.DagsterInstance) -> None:
     """Run a step in this process; raises StepFailedError that says why it failed."""
     job = definitions.resolve_job_def(step.job)
-    config = {"loggers": {PROGRESS: {}}} if PROGRESS in job.loggers else {}
+    config: dict[str, Any] = {"loggers": {PROGRESS: {}}} if PROGRESS in job.loggers else {}
     result = job.execute_in_process(
         run_config=config, partition_key=step.partition, instance=instance, raise_on_error=False
     )

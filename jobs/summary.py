@@ -28,7 +28,9 @@ def kept_results(lake: Lake) -> Results:
     from corpusmill.tasks.task import kept_result
 
     tables = sorted(lake.tables(), key=lambda name: (STAGES.index(name.split("/")[0]), name))
-    return {table: {name: kept_result(lake, table, name) for name in sorted(lake.partitions(table))} for table in tables}
+    return {
+        table: {name: kept_result(lake, table, name) for name in sorted(lake.partitions(table))} for table in tables
+    }
 
 
 def totals(partitions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -52,7 +54,9 @@ def totals(partitions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def _print_stages(results: Results, say: Say) -> None:
     say("")
-    say(f"{'table':42} {'partitions':>10} {'in':>8} {'kept':>8} {'dropped':>8} {'failed':>7} {'tokens':>10} {'MB':>8} {'s':>7}")
+    say(
+        f"{'table':42} {'partitions':>10} {'in':>8} {'kept':>8} {'dropped':>8} {'failed':>7} {'tokens':>10} {'MB':>8} {'s':>7}"
+    )
     for table, partitions in results.items():
         sums = totals(partitions)
         tokens = f"{sums['tokens']:,}" if sums["tokens"] else ""
@@ -66,7 +70,9 @@ def _print_losses(results: Results, say: Say) -> None:
     for table, partitions in results.items():
         losses = totals(partitions)["losses"]
         if table.endswith("/documents") and losses:
-            reasons = ", ".join(f"{reason} {number:,}" for reason, number in sorted(losses.items(), key=lambda it: -it[1]))
+            reasons = ", ".join(
+                f"{reason} {number:,}" for reason, number in sorted(losses.items(), key=lambda it: -it[1])
+            )
             say(f"\nNot in {table}: {reasons}")
 
 
@@ -95,10 +101,13 @@ def _print_first_sequence(settings: Settings, results: Results, say: Say) -> Non
     from corpusmill.tasks.tokenizer import tokenizer_file
 
     for mix in results.get("mixed/mixtures/plan", {}):
-        sample = next(iter(MixtureStream(settings.lake, mix)))
+        stream = MixtureStream(settings.lake, mix)
+        sample = next(iter(stream))
         texts = decode_pieces(
-            sample.tokens, lengths=sample.lengths, tokenizer_file=tokenizer_file(TOKENIZER, settings.state_folder)
+            sample.tokens,
+            lengths=sample.lengths.tolist(),
+            tokenizer_file=tokenizer_file(TOKENIZER, settings.state_folder),
         )
         say(f"\nThe stream of {mix} at position 0 ({len(texts)} documents, {len(sample.tokens)} tokens):")
-        for doc_id, text in zip(sample.doc_ids, texts, strict=True):
-            say(f"  {doc_id}: {text[:160]!r}")
+        for piece, text in zip(stream.provenance(0).pieces, texts, strict=True):
+            say(f"  {piece.doc_id}: {text[:160]!r}")

@@ -42,9 +42,7 @@ class Step:
             return False
 
 
-def way_steps(
-    assets: Sequence[dg.AssetsDefinition], *, settings: Settings, instance: dg.DagsterInstance
-) -> list[Step]:
+def way_steps(assets: Sequence[dg.AssetsDefinition], *, settings: Settings, instance: dg.DagsterInstance) -> list[Step]:
     """Return the steps of `assets` over all partitions that `instance` knows, inputs before what reads them."""
     order = list(dict.fromkeys(job_name(asset.key) for asset in assets))
     return [

@@ -20,9 +20,12 @@ def mix_inputs(job_name: str, inputs: dict[str, list[dg.AssetKey]], plan: dg.Ass
         states = {name: input_state(context.instance, name, keys, plan) for name, keys in sorted(inputs.items())}
         due = [name for name, (state, _) in states.items() if state == "newer"]
         return dg.SensorResult(
-            dynamic_partitions_requests=[MIXTURES.build_add_request(sorted(set(due) - known))] if set(due) - known else [],
+            dynamic_partitions_requests=[MIXTURES.build_add_request(sorted(set(due) - known))]
+            if set(due) - known
+            else [],
             run_requests=[
-                dg.RunRequest(run_key=f"{name}:{states[name][1]}", partition_key=name, job_name=job_name) for name in due
+                dg.RunRequest(run_key=f"{name}:{states[name][1]}", partition_key=name, job_name=job_name)
+                for name in due
             ],
             skip_reason=None if due else "; ".join(f"{name}: {state}" for name, (state, _) in states.items()),
         )

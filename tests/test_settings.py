@@ -27,7 +27,9 @@ def test_folders_are_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_settings_travel_as_json(tmp_path: Path) -> None:
-    settings = load(tmp_path, '[lake]\nroot = "s3://bucket/lake"\ncatalog = "sqlite:////x.db"\n[prices]\ncpu_hour = 1\n')
+    settings = load(
+        tmp_path, '[lake]\nroot = "s3://bucket/lake"\ncatalog = "sqlite:////x.db"\n[prices]\ncpu_hour = 1\n'
+    )
     assert Settings.from_json(settings.to_json()) == settings
 
 
@@ -37,7 +39,10 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
         ("[lake]\nrot = 'x'\n", r"corpusmill.toml: unknown setting 'rot' in \[lake\]; did you mean 'root'\?"),
         ("spork = 1\n", "unknown setting 'spork' in the top level; did you mean 'spark'"),
         ("[sources.web]\nuri = 'x'\n", r"\[sources.web\] needs format"),
-        ("[sources.web]\nuri = 'x'\nformat = 'wark'\n", "must be one of warc, wet, html, text, parquet, jsonl, package, got 'wark'"),
+        (
+            "[sources.web]\nuri = 'x'\nformat = 'wark'\n",
+            "must be one of warc, wet, html, text, parquet, jsonl, package, got 'wark'",
+        ),
         ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
         ("[inference]\nengine = 'scripted'\n", "inference.script must name a function"),
         ("[spark]\nengine = 'flink'\n", "spark.engine must be one of spark, plain, got 'flink'"),

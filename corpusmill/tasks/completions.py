@@ -89,7 +89,11 @@ def _ask(job: Job, attempt: Attempt, requests: pa.Table, todo: pa.Table) -> list
             tokens = pc.sum(rows["completion_tokens"]).as_py() or 0
             job.report(
                 f"answers: chunk {number + 1} of {len(chunks)}",
-                {"requests": len(rows), "tokens": tokens, "tokens_per_second": round(tokens / (time.monotonic() - started), 1)},
+                {
+                    "requests": len(rows),
+                    "tokens": tokens,
+                    "tokens_per_second": round(tokens / (time.monotonic() - started), 1),
+                },
             )
     return answers
 

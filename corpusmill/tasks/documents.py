@@ -38,7 +38,9 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    removals = [job.lake.store.key(file.path) for file in job.lake.files(duplicates.table(job.dataset), [job.partition])]
+    removals = [
+        job.lake.store.key(file.path) for file in job.lake.files(duplicates.table(job.dataset), [job.partition])
+    ]
     shards = run_on_shards(
         "corpusmill.tasks.documents:documents_shard",
         job=job,
@@ -51,7 +53,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     )
     text_bytes = sum(shard.notes.get("text_bytes", 0) for shard in shards)
     dropped = outcome_of(shards).counts.dropped
-    funnel = [{"reason": reason, "documents": number} for reason, number in sorted(dropped.items(), key=lambda x: -x[1])]
+    funnel = [
+        {"reason": reason, "documents": number} for reason, number in sorted(dropped.items(), key=lambda x: -x[1])
+    ]
     return outcome_of(
         shards, metrics={"tokens_estimated": int(text_bytes / BYTES_PER_TOKEN)}, tables={"drop_reasons": funnel}
     )

@@ -62,7 +62,9 @@ def _mixture(job: Job) -> Mixture:
 
 
 def _metrics(planned: Plan) -> dict[str, float | int | str]:
-    shares = {f"planned/{item.name}": round(item.planned_tokens / planned.planned_tokens, 6) for item in planned.components}
+    shares = {
+        f"planned/{item.name}": round(item.planned_tokens / planned.planned_tokens, 6) for item in planned.components
+    }
     return {
         "tokens": planned.planned_tokens,
         "sequences": planned.num_positions,

@@ -59,6 +59,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 def _metrics(report: pa.Table, difference: float) -> dict[str, float | int | str]:
     shares = {
-        f"realised/{row['component']}": round(row["realised_share"], 6) for row in report.select(list(SHOWN)).to_pylist()
+        f"realised/{row['component']}": round(row["realised_share"], 6)
+        for row in report.select(list(SHOWN)).to_pylist()
     }
     return {"tokens": pc.sum(report["realised_tokens"]).as_py(), "largest_share_difference": difference, **shares}

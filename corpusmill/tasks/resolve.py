@@ -55,7 +55,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         metrics=dict(statistics.scalars),
         tables={name: rows[:25] for name, rows in statistics.tables.items()},
         samples=truncate_sample(resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10),
-        gates={"retention": Gate(passed=not statistics.gate_failures, message="; ".join(statistics.gate_failures) or "held")},
+        gates={
+            "retention": Gate(
+                passed=not statistics.gate_failures, message="; ".join(statistics.gate_failures) or "held"
+            )
+        },
         state={"signatures": seen, "snapshots": _decisions(resolution.table)},
     )
 
@@ -80,4 +84,6 @@ def _counts(documents_in: int, kinds: Mapping[str, int]) -> Counts:
 def _decisions(resolution: pa.Table) -> dict[str, str]:
     """Return a hash of each snapshot's rows; `resolution` is sorted by doc_id."""
     snapshots = pc.unique(resolution["snapshot"]).to_pylist()
-    return {name: fingerprint(resolution.filter(pc.equal(resolution["snapshot"], name)).to_pylist()) for name in snapshots}
+    return {
+        name: fingerprint(resolution.filter(pc.equal(resolution["snapshot"], name)).to_pylist()) for name in snapshots
+    }

@@ -48,7 +48,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     )
     totals = outcome_of(shards)
     tokens = int(totals.metrics.get("num_tokens", 0))
-    room = totals.metrics.get("num_sequences", 0) * tokenization.sequence_length
+    room = int(totals.metrics.get("num_sequences", 0)) * tokenization.sequence_length
     return outcome_of(
         shards,
         metrics={"tokens": tokens, "fill": round(tokens / room, 6) if room else 0.0},

@@ -235,7 +235,9 @@ def partition_writer(job: Job, attempt: Attempt, *, name: str) -> ShardWriter:
     )
 
 
-def truncate_sample(rows: pa.Table, *, columns: Sequence[str], num_rows: int = 5, width: int = 240) -> list[dict[str, Any]]:
+def truncate_sample(
+    rows: pa.Table, *, columns: Sequence[str], num_rows: int = 5, width: int = 240
+) -> list[dict[str, Any]]:
     """Return the first rows as dicts with every text cut to `width` characters, for the asset's page."""
     return [
         {name: value[:width] if isinstance(value, str) else value for name, value in row.items()}

@@ -28,7 +28,9 @@ def put(folder: Path, name: str, text: str) -> None:
 
 
 def test_a_snapshot_that_vanished(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"snapshot '2024' of web has no files: wanted jsonl files below .*Put the snapshot back"):
+    with pytest.raises(
+        ValueError, match=r"snapshot '2024' of web has no files: wanted jsonl files below .*Put the snapshot back"
+    ):
         run(settings_for(tmp_path, form="jsonl"))
 
 
