@@ -44,4 +44,5 @@ def _prepare_environment(token_file: Path) -> None:
         # In Ray's words "no cluster on this system": it keeps to the loopback address, as it does on macOS.
         RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",
         RAY_USAGE_STATS_ENABLED="0",
+        RAY_worker_niceness="0",  # an engine is the work, not something beside it
     )
