@@ -36,21 +36,21 @@ RECIPES: dict[str, Recipe] = {
     "question_answer": Recipe(
         name="web_rephrased/question_answer",
         seeds=_SEEDS,
-        primary=_PRIMARY,
+        primary=PrimaryInput(max_characters=400, max_chunks=2, prefer="prose"),
         secondary=SecondaryInputs(
             exemplars=(
                 Exemplar(
                     document="The harbour of Tallow was built in 1870. Its long pier shelters the boats from the north "
-                    "wind.",
-                    answer="Question: When was the harbour of Tallow built?\nAnswer: It was built in 1870.\n\n"
-                    "Question: What does the pier do?\nAnswer: It shelters the boats from the north wind.",
+                    "wind, and a lamp at its end guides them home at night.",
+                    answer="Question: What does the long pier of the harbour of Tallow do?\n"
+                    "Answer: It shelters the boats from the north wind, and its lamp guides them home at night.",
                 ),
             ),
         ),
         generator=PromptGenerator(
-            system=f"Write two questions about the input text and answer them from the text. {_MATERIAL}",
+            system=f"Write a question about the input text and answer it from the text. {_MATERIAL}",
             user="$document",
-            sampling=Sampling(max_tokens=160),
+            sampling=Sampling(max_tokens=128, stop=("\n\n",)),
         ),
         verifiers=(check("question_answer", min_pairs=2), *_PROSE),
     ),

@@ -18,6 +18,7 @@ _JOINTS = (
     re.compile(r"(?<=[.!?…。！？])[\"'”’)]*\s+"),
     re.compile(r"\s+"),
 )
+_NOT_PROSE = re.compile(r"^(?:\t| {4}| *(?:#|\||>|[-*•] |\.\. ))[^\n]*", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[^\W\d_]{2}[.!?。！？](?=\s|$)")
 
 
@@ -31,7 +32,7 @@ def chunk_spans(text: str, *, max_characters: int | None, protected: Sequence[Sp
 
 def num_sentences(text: str) -> int:
     """Count the sentence ends of a text: about one in 100 characters of prose, next to none in tables, lists and code."""
-    return len(_SENTENCE_END.findall(text))
+    return len(_SENTENCE_END.findall(_NOT_PROSE.sub("", text)))
 
 
 def stitch(answers: Sequence[str], *, text: str, spans: Sequence[Span], separator: str | None) -> str:

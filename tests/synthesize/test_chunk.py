@@ -59,4 +59,4 @@ def test_a_chunk_that_was_left_out_leaves_a_blank_line():
 
 def test_prose_has_sentences_and_lists_have_none():
     assert num_sentences("This is it. Is it? Yes.\n") == 3
-    assert num_sentences("- Session.execute()\n| a | b |\n>>> f(1.0)\n") == 0
+    assert num_sentences("- It is removed.\n| a | b. |\n>>> f(1.0)\n# It is.\n    return it.\nSession.execute()\n") == 0
