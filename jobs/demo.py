@@ -79,7 +79,7 @@ def run_steps(
     num_runs = 0
     for number, step in enumerate(steps, start=1):
         label = f"[{number:2d}/{len(steps)}] {step.job} {step.partition}"
-        if step.is_current():
+        if step.is_current(instance):
             say(f"{label}: current")
             continue
         say(f"{label} ...")

@@ -1,6 +1,7 @@
 """The whole way as a list of steps: every job on every partition, in the order of the stages.
 
-A step is current when the lake holds, for each of its assets, the work that the asset's code, parameters and inputs name.
+A step is current when the lake holds, for each of its assets, the work that the asset's code, parameters and inputs name,
+and Dagster knows of it: a run that was killed right after a commit told nobody.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,17 @@ class Work:
     task: str
     arguments: Mapping[str, Any]
 
+    def is_known(self, instance: dg.DagsterInstance) -> bool:
+        """Return whether the last materialization that Dagster recorded is what the lake holds."""
+        from corpusmill.lake.tables import Lake
+
+        partition = self.arguments["partition"]
+        lake = Lake(Settings.from_json(self.arguments["settings"]).lake)
+        committed = lake.partition("/".join(self.key.path), partition)
+        lake.close()
+        recorded = _data_version(instance, self.key, None if partition == UNPARTITIONED else partition)
+        return committed is not None and committed.content_hash == recorded
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
@@ -31,13 +43,13 @@ class Step:
     partition: str
     work: Sequence[Work]
 
-    def is_current(self) -> bool:
+    def is_current(self, instance: dg.DagsterInstance) -> bool:
         """Return whether nothing is to be done; false also when an input is missing."""
         from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
         from corpusmill.tasks.task import is_current
 
         try:
-            return all(is_current(work.task, work.arguments) for work in self.work)
+            return all(is_current(work.task, work.arguments) and work.is_known(instance) for work in self.work)
         except (GateFailedError, PartitionMissingError, TableMissingError):
             return False
 
@@ -76,3 +88,11 @@ def _work(asset: dg.AssetsDefinition, partition: str, settings: Settings) -> Wor
             "parameters": partition_parameters(metadata["parameters"].value, own),
         },
     )
+
+
+def _data_version(instance: dg.DagsterInstance, key: dg.AssetKey, partition: str | None) -> str | None:
+    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=None if partition is None else [partition])
+    for record in instance.fetch_materializations(wanted, limit=1).records:
+        materialization = record.asset_materialization
+        return (materialization.tags or {}).get("dagster/data_version") if materialization else None
+    return None

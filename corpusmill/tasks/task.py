@@ -38,6 +38,9 @@ UNPARTITIONED = "all"
 """The partition of a table that has only one."""
 MAX_OVERTAKEN = 5
 """How often a run gives way to another one on a table that both make, before it fails."""
+GIVE_WAY_SECONDS = 2.0
+"""What the other run gets at least, beyond twice the time that this one took."""
+POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,10 +97,12 @@ def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str
     """
     task = _load(name)
     for _ in range(MAX_OVERTAKEN if job_is_shared(arguments) else 0):
+        started = time.monotonic()
         try:
             return _execute_once(name, task, arguments, report)
         except StaleAttemptError as error:
-            report(f"overtaken by another run, looking again: {error}", {})
+            report(f"overtaken by another run, giving way to it: {error}", {})
+            _give_way(name, arguments, seconds=GIVE_WAY_SECONDS + 2 * (time.monotonic() - started))
     return _execute_once(name, task, arguments, report)
 
 
@@ -120,6 +125,16 @@ def kept_result(lake: Lake, table: str, partition: str) -> dict[str, Any]:
     if committed is None:
         raise ValueError(f"{table} has no partition {partition!r}; materialize it first")
     return _kept_result(lake, committed)
+
+
+def _give_way(name: str, arguments: Mapping[str, Any], *, seconds: float) -> None:
+    """Wait until the newer run has committed, or for so long: it may be dead.
+
+    To begin anew at once would overtake it in turn, and two runs of equal length would do so to each other for ever.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not is_current(name, arguments):
+        time.sleep(POLL_SECONDS)
 
 
 def _load(name: str) -> ModuleType:

@@ -1,5 +1,6 @@
 """The frame around tasks: work is done once, the ledger is checked, gates refuse readers, newer attempts win."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from corpusmill.lake.errors import GateFailedError, StaleAttemptError
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
-from corpusmill.tasks.task import execute, is_current, kept_result
+from corpusmill.tasks import task
+from corpusmill.tasks.task import UNPARTITIONED, execute, is_current, kept_result
+from tests.tasks import toy_shared_task
 
 TABLE = "curated/web/words"
 TOY = "tests.tasks.toy_task"
@@ -68,3 +71,38 @@ def test_an_overtaken_attempt_is_refused(settings: Settings) -> None:
     with pytest.raises(StaleAttemptError):
         run(settings, ["late"], overtake=True)
     assert Lake(settings.lake).read(TABLE)["word"].to_pylist() == ["old"]
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the first run of the shared toy be overtaken; gives a function that sets what happens at every look."""
+    monkeypatch.setattr(toy_shared_task, "is_overtaken", False)
+    return lambda on_look: monkeypatch.setattr(toy_shared_task, "on_look", on_look)
+
+
+def run_shared(settings: Settings) -> dict[str, Any]:
+    everything = {"settings": settings.to_json(), "dataset": "web", "partition": UNPARTITIONED, "parameters": {}}
+    return execute("tests.tasks.toy_shared_task", everything, lambda message, numbers: None)
+
+
+def test_a_run_gives_way_to_the_one_that_overtook_it_on_a_shared_table(
+    settings: Settings, shared: Callable[..., None]
+) -> None:
+    looks = []
+
+    def other_run_commits_later() -> None:
+        looks.append("look")
+        if toy_shared_task.is_overtaken and len(looks) == 4:
+            assert run_shared(settings)["reused"] is False
+
+    shared(other_run_commits_later)
+    assert run_shared(settings)["reused"] is True
+    assert Lake(settings.lake).read("curated/web/shared")["word"].to_pylist() == ["one"]
+
+
+def test_a_run_goes_on_when_the_one_that_overtook_it_is_dead(
+    settings: Settings, shared: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "GIVE_WAY_SECONDS", 0.0)
+    result = run_shared(settings)
+    assert (result["reused"], result["fence"]) == (False, 3)
