@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.plots import bar_chart
+from assets.tables import bar_table, row_table
 from corpusmill.fingerprint import work_version
 
 OWNERS = ["team:data"]
@@ -148,7 +148,7 @@ def scalars(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what people look at: schema, a sample, small tables and a plot."""
+    """Return what people look at: schema, a sample, small tables and a bar for each way that rows went."""
     columns = [dg.TableColumn(name=name, type=kind) for name, kind in result["columns"]]
     view: dict[str, Any] = {
         "dagster/column_schema": dg.TableSchema(columns=columns),
@@ -157,13 +157,13 @@ def shown(result: Mapping[str, Any]) -> dict[str, Any]:
         "work": result["work"],
     }
     if result["samples"]:
-        view["sample"] = markdown_table(result["samples"])
+        view["sample"] = dg.MetadataValue.md(row_table(result["samples"]))
     for title, rows in result["tables"].items():
         if rows:
-            view[title] = markdown_table(rows)
+            view[title] = dg.MetadataValue.md(row_table(rows))
     losses = {**result["counts"]["dropped"], **result["counts"]["failed"]}
     if losses:
-        view["funnel"] = dg.MetadataValue.md(bar_chart({"kept": result["counts"]["kept"], **losses}))
+        view["funnel"] = dg.MetadataValue.md(bar_table({"kept": result["counts"]["kept"], **losses}))
     return view
 
 
@@ -185,16 +185,3 @@ def checks(result: Mapping[str, Any]) -> list[dg.AssetCheckResult]:
             description="; ".join(f"{name}: {message}" for name, message in broken.items()) or None,
         ),
     ]
-
-
-def markdown_table(rows: Sequence[Mapping[str, Any]]) -> dg.MarkdownMetadataValue:
-    """Return rows as a Markdown table; a cell's line breaks and bars are shown, not obeyed."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    lines = ["| " + " | ".join(names) + " |", "|" + " --- |" * len(names)]
-    lines += ["| " + " | ".join(_cell(row.get(name)) for name in names) + " |" for row in rows]
-    return dg.MetadataValue.md("\n".join(lines))
-
-
-def _cell(value: Any) -> str:
-    shown = "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-    return shown.replace("\\", "\\\\").replace("|", "\\|").replace("\r", "").replace("\n", " ⏎ ").replace("<", "&lt;")
