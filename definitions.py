@@ -17,6 +17,7 @@ from jobs.due import JobAssets, job_assets
 from jobs.retention import retention_job, retention_schedule
 from jobs.schedules import nightly_schedules
 from jobs.stages import job_name, stage_jobs
+from jobs.step_processes import step_processes
 from resources.launchers import launcher
 from resources.mill import MillResource
 from sensors.failed_partitions import failed_partitions
@@ -44,6 +45,7 @@ def build(settings: Settings) -> dg.Definitions:
         schedules=[*nightly_schedules(members), retention_schedule],
         sensors=sensors,
         resources={"mill": MillResource.of(settings), "launcher": launcher(settings.launcher)},
+        executor=step_processes([__name__, *(module.__name__ for stage in STAGES for module in stage_modules(stage))]),
     )
 
 
