@@ -4,6 +4,7 @@ Dagster's own backfill stops everything below an asset that sees all partitions 
 partition that failed holds back only what is made from it; an asset of all partitions runs with those that are there.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCEL
 RUN_GOES_ON = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
 PAGE = 500
 """Partitions of one asset in one question."""
+EXCEPTION_NAME = re.compile(r"^[\w.]*(Error|Exception|Failure): ")
 
 DAEMON = '{ instance { daemonHealth { daemonStatus(daemonType: "BACKFILL") { healthy } } } }'
 LAUNCH = """
@@ -65,6 +67,8 @@ class Failure:
     asset: str
     partition: str
     reason: str
+    cause: str
+    """The asset that failed: this one, or one before it in the same run."""
     run_id: str | None = None
 
 
@@ -216,9 +220,11 @@ def verify(instance: Instance, state: Mapping[str, Any], ready: Work) -> list[Fa
         for name in names:
             run = latest.get(name)
             if name not in made or (run and run["status"] != "SUCCESS"):
-                reason = _reason(instance, run, key) or (state["error"] or {}).get("message") or "no run made it"
+                cause, reason = _reason(instance, run, key) or (key, (state["error"] or {}).get("message"))
                 run_id = run["id"] if run else None
-                failures.append(Failure(asset=key, partition=name, reason=reason, run_id=run_id))
+                failures.append(
+                    Failure(asset=key, partition=name, reason=reason or "no run made it", cause=cause, run_id=run_id)
+                )
     return failures
 
 
@@ -236,19 +242,19 @@ def materialized(instance: Instance, key: str, names: Sequence[str]) -> dict[str
     return times
 
 
-def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> str | None:
+def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> tuple[str, str] | None:
+    """Return the asset whose step failed in a run, and its message without the name of an exception's class."""
     if run is None or run["status"] == "SUCCESS":
         return None
     if run["status"] == "CANCELED":
-        return "the run was canceled"
+        return key, "the run was canceled"
     events = [event for event in instance.ask(ERRORS, id=run["id"])["logsForRun"].get("events", []) if event]
     own = [event for event in events if event["stepKey"] == key.replace("/", "__")] or events
     if not own:
-        return "its run failed outside any step, or a blocking check did not pass"
-    step, error = own[0]["stepKey"].replace("__", "/"), own[0]["error"]
+        return key, "its run failed outside any step, or a blocking check did not pass"
+    error = own[0]["error"]
     innermost = [error["message"], *(one["error"]["message"] for one in error["errorChain"])][-1]
-    reason = innermost.strip().removeprefix("ValueError: ")
-    return reason if step == key else f"{step} failed: {reason}"
+    return own[0]["stepKey"].replace("__", "/"), EXCEPTION_NAME.sub("", innermost.strip())
 
 
 def _tag(run: Mapping[str, Any], key: str) -> str | None:

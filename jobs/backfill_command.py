@@ -18,7 +18,7 @@ from jobs.asset_graph import (
     select_assets,
     select_partitions,
 )
-from jobs.backfill import Outcome, Work, run_backfill
+from jobs.backfill import Failure, Outcome, Work, run_backfill
 from jobs.development import running_url
 from jobs.estimate import Figures, estimate, read_history
 from jobs.failed import failed_work, read_states
@@ -99,13 +99,26 @@ def print_outcome(instance: Instance, outcome: Outcome) -> None:
     num_made = sum(len(names) for names in outcome.made.values())
     num_held = sum(len(names) for names in outcome.held_back.values())
     console.print(f"{num_made} made, {len(outcome.failures)} failed, {num_held} held back by a failed input")
-    for one in outcome.failures[:FAILED_SHOWN]:
-        where = f"\n    {instance.url}/runs/{one.run_id}" if one.run_id else ""
-        console.print(f"  failed {one.asset} {one.partition}: {one.reason}{where}")
-    if len(outcome.failures) > FAILED_SHOWN:
-        console.print(f"  and {len(outcome.failures) - FAILED_SHOWN} more; the UI lists them")
+    causes = by_cause(outcome.failures)
+    for same in causes[:FAILED_SHOWN]:
+        first, others = same[0], [one.asset for one in same if one.asset != one.cause]
+        console.print(f"  failed {first.cause} {first.partition}: {first.reason}")
+        if others:
+            console.print(f"    and so not made: {', '.join(others)}")
+        if first.run_id:
+            console.print(f"    {instance.url}/runs/{first.run_id}")
+    if len(causes) > FAILED_SHOWN:
+        console.print(f"  and {len(causes) - FAILED_SHOWN} more; the UI lists them")
     if outcome.failures:
         console.print("Mend the cause, then run the same command with --failed in place of --partitions or --all.")
+
+
+def by_cause(failures: Sequence[Failure]) -> list[list[Failure]]:
+    """Return failures in groups of one asset that failed in one run, in order."""
+    groups: dict[tuple[str, str, str | None], list[Failure]] = {}
+    for one in failures:
+        groups.setdefault((one.cause, one.partition, one.run_id), []).append(one)
+    return list(groups.values())
 
 
 def print_estimate(instance: Instance, graph: AssetGraph, work: Work, prices: PriceSettings) -> None:

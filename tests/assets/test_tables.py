@@ -8,7 +8,12 @@ from assets.tables import MAX_CHARACTERS, bar_table, row_table
 
 def test_a_row_table_leaves_empty_columns_out_and_cuts_identifiers():
     rows = [
-        {"doc_id": "e8101524c189a66da7514e5f277bf393", "title": None, "score": 0.123456, "text": "One.\n\n  Two | *three*"},
+        {
+            "doc_id": "e8101524c189a66da7514e5f277bf393",
+            "title": None,
+            "score": 0.123456,
+            "text": "One.\n\n  Two | *three*",
+        },
         {"doc_id": "short", "title": "", "score": None, "text": "x"},
     ]
     assert row_table(rows).splitlines() == [
@@ -32,7 +37,11 @@ def test_rows_that_do_not_fit_are_counted():
     assert shown.endswith(f"and {100 - shown_rows} more rows")
 
 
-@given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.text(max_size=300), min_size=1), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(["a", "b", "c"]), st.text(max_size=300), min_size=1), min_size=1, max_size=6
+    )
+)
 def test_a_table_of_few_columns_always_fits(rows):
     assert len(row_table(rows)) <= MAX_CHARACTERS
 
