@@ -1,7 +1,7 @@
 """synthesized/web_rephrased: curated pages said anew, one recipe a style.
 
-The styles follow the rephrasing recipes of the WRAP paper (arXiv:2401.16380, section 3) and Nemotron-CC (arXiv:2412.02595,
-section 2.3): question and answer, and distilled prose. Prompts are worded for the small model of the demo: SmolLM2-135M
+The styles follow the rephrasing recipes of the WRAP paper (arXiv:2401.16380) and of Nemotron-CC (arXiv:2412.02595):
+question and answer, and distilled prose. Prompts are worded for the small model of the demo: SmolLM2-135M
 follows the wordings of its own fine-tuning set (smol-smoltalk: summaries and rewrites) and a worked example; asked in
 other words it speaks about the task instead of doing it.
 """

@@ -69,8 +69,14 @@ def committed_answers(job: Job) -> Iterator[pa.Table]:
 
 
 def staged_answers(job: Job) -> Iterator[pa.Table]:
-    """Yield the chunks that attempts left, in the order in which attempts and chunks began."""
+    """Yield the chunks of attempts after the committed one, in the order in which attempts and chunks began.
+
+    What earlier attempts left is in the committed table.
+    """
+    committed = job.lake.partition(table(job.dataset), job.partition)
     for item in job.lake.store.list(f"{_chunk_folder(job)}/"):
+        if committed and _chunk_fence(item.key) <= committed.fence:
+            continue
         yield pq.read_table(io.BytesIO(job.lake.store.read(item.key))).cast(COMPLETIONS)
 
 
@@ -125,6 +131,10 @@ def _keep_chunk(job: Job, attempt: Attempt, number: int, chunk: RequestChunk, ro
 
 def _chunk_folder(job: Job) -> str:
     return f"{staging_directory(table(job.dataset), job.partition)}/answers"
+
+
+def _chunk_fence(key: str) -> int:
+    return int(key.rpartition("/")[2].partition("-")[0])
 
 
 def _counts(completions: pa.Table, *, num_requests: int) -> Counts:
