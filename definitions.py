@@ -35,7 +35,7 @@ def build(settings: Settings) -> dg.Definitions:
     members = [job_members(everything, job.name) for job in jobs]
     sensors = [
         *(new_snapshots(dataset) for dataset in source_datasets(everything)),
-        failed_partitions(jobs),
+        failed_partitions(),
         idle_engines(),
         mix_inputs("mixed_mixtures", {name: mixture_inputs(name) for name in MIXTURES}, PLAN),
     ]

@@ -1,55 +1,58 @@
-"""Failed partitions: runs the job of a failed partition again, under a cap, and leaves what keeps failing to people.
+"""Failed partitions: runs the assets of a failed run again, under a cap, and leaves what keeps failing to people.
 
-What counts is the runs since the partition's last success, whoever started them.
+What counts is the runs of a partition since its last success that share an asset with the failed one, whoever started
+them: a job, the backfill command or a person. A backfill's run may span several jobs, so a retry names assets, no job.
 """
 
-from collections.abc import Sequence
+from collections.abc import Set
 from datetime import UTC, datetime
 
 import dagster as dg
-from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
-from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+from dagster import AssetKey, DagsterInstance, DagsterRun, DagsterRunStatus, RepositoryDefinition, RunsFilter
 
 MAX_ATTEMPTS = 3
 """Runs of one partition, the first included, before a person is needed."""
 PARTITION_TAG = "dagster/partition"
+WILL_RETRY_TAG = "dagster/will_retry"
+"""On runs whose worker died: Dagster's own run retries start them again."""
 LOOK_BACK_RUNS = 200
 
 
-def failed_partitions(
-    jobs: Sequence[UnresolvedAssetJobDefinition], *, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int = 60
-) -> dg.SensorDefinition:
+def failed_partitions(*, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int = 60) -> dg.SensorDefinition:
     """Return the sensor that re-runs failed partitions until they had `max_attempts` runs since their last success."""
 
     @dg.sensor(
         name="failed_partitions",
-        jobs=list(jobs),
+        asset_selection=dg.AssetSelection.all(),
         minimum_interval_seconds=interval_seconds,
         description=f"Runs a failed partition again, up to {max_attempts} runs since its last success.",
     )
     def sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        repository = context.repository_def
+        assert repository is not None
         since = datetime.fromisoformat(context.cursor) if context.cursor else None
-        records = context.instance.get_run_records(
-            RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=since), limit=LOOK_BACK_RUNS
-        )
-        due = [run for run in (it.dagster_run for it in records) if may_retry(context.instance, run, max_attempts)]
-        newest = max((it.update_timestamp for it in records), default=since)
+        failed = RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=since)
+        records = context.instance.get_run_records(failed, limit=LOOK_BACK_RUNS)
+        runs = [record.dagster_run for record in records]
+        due = [run for run in runs if may_retry(context.instance, repository, run, max_attempts)]
+        newest = max((record.update_timestamp for record in records), default=since)
         return dg.SensorResult(
             cursor=newest.astimezone(UTC).isoformat() if newest else None,
-            run_requests=[retry_request(run) for run in due],
-            skip_reason=None if due else f"{len(records)} newly failed runs, none to run again",
+            run_requests=[retry_request(run, assets_of(run, repository)) for run in due],
+            skip_reason=None if due else f"{len(runs)} newly failed runs, none to run again",
         )
 
     return sensor
 
 
-def may_retry(instance: DagsterInstance, run: DagsterRun, max_attempts: int) -> bool:
+def may_retry(instance: DagsterInstance, repository: RepositoryDefinition, run: DagsterRun, max_attempts: int) -> bool:
     """Return whether a failed run's partition may run again: nothing ran it since, and it is under the cap."""
     partition = run.tags.get(PARTITION_TAG)
-    if not partition or stage_job(run) is None:
+    assets = assets_of(run, repository)
+    if not partition or not assets or run.tags.get(WILL_RETRY_TAG) == "true":
         return False
     runs = instance.get_runs(RunsFilter(tags={PARTITION_TAG: partition}), limit=LOOK_BACK_RUNS)
-    same = [other for other in runs if stage_job(other) == stage_job(run)]
+    same = [other for other in runs if assets & assets_of(other, repository)]
     if not same or same[0].run_id != run.run_id:
         return False
     statuses = [other.status for other in same]
@@ -57,20 +60,20 @@ def may_retry(instance: DagsterInstance, run: DagsterRun, max_attempts: int) -> 
     return failures < max_attempts
 
 
-def stage_job(run: DagsterRun) -> str | None:
-    """Return the stage job that a run belongs to, also when a backfill launched its assets without naming the job."""
+def assets_of(run: DagsterRun, repository: RepositoryDefinition) -> Set[AssetKey]:
+    """Return the assets that a run makes: those it was asked for, else all of its job; none of a job that is gone."""
     if run.asset_selection:
-        stage, dataset, *_ = min(run.asset_selection).path
-        return f"{stage}_{dataset}"
-    return None if run.job_name.startswith("__") else run.job_name
+        return run.asset_selection
+    if not repository.has_job(run.job_name):
+        return frozenset()
+    return repository.get_job(run.job_name).asset_layer.selected_asset_keys
 
 
-def retry_request(run: DagsterRun) -> dg.RunRequest:
+def retry_request(run: DagsterRun, assets: Set[AssetKey]) -> dg.RunRequest:
     """Return the request for the same assets and partition; asking twice for one failed run starts one."""
     return dg.RunRequest(
         run_key=f"retry:{run.run_id}",
-        job_name=stage_job(run),
-        asset_selection=sorted(run.asset_selection) if run.asset_selection else None,
+        asset_selection=sorted(assets),
         partition_key=run.tags[PARTITION_TAG],
         tags={"corpusmill/retry_of": run.run_id},
     )
