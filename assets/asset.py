@@ -4,6 +4,7 @@ Metadata scalars are flat and named alike in every asset, so that they plot over
 rows_dropped, rows_failed, drop/<reason>, fail/<reason>, bytes, seconds, and what the task measured.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,15 +51,7 @@ def lake_asset(
         kinds=KINDS.get(table, {"spark", "iceberg"}),
         owners=OWNERS,
         code_version=code_version(task, parameters),
-        check_specs=[
-            dg.AssetCheckSpec(
-                name,
-                asset=list(key),
-                description=about,
-                blocking=True,
-            )
-            for name, about in CHECKS.items()
-        ],
+        check_specs=check_specs(key, partitions_def),
         metadata={
             "dagster/table_name": "/".join(key),
             "task": task,
@@ -83,6 +76,17 @@ CHECKS = {
     "rows_accounted_for": "rows in = kept + dropped(reason) + failed(reason)",
     "gates": "every gate of the partition held before its commit; readers refuse it otherwise",
 }
+
+
+def check_specs(key: Sequence[str], partitions_def: dg.PartitionsDefinition | None) -> list[dg.AssetCheckSpec]:
+    """Return CHECKS as checks of an asset, with a result for each partition."""
+    with warnings.catch_warnings():
+        # Dagster 1.13 calls the partitions of checks a preview.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return [
+            dg.AssetCheckSpec(name, asset=list(key), description=about, blocking=True, partitions_def=partitions_def)
+            for name, about in CHECKS.items()
+        ]
 
 
 def code_version(task: str, parameters: Mapping[str, Any]) -> str:
