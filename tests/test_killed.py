@@ -120,6 +120,7 @@ def test_answers_outlive_a_run_killed_in_a_chunk_and_another_at_its_commit(distu
     disturbed.run(step)
     assert len(disturbed.asked()) == num_asked, "all answers were in the lake when the second run died"
     disturbed.run("synthesized_web_rephrased")
+    assert disturbed.is_current(step)
     assert disturbed.contents() == undisturbed.contents()
     assert sorted(disturbed.asked()) == sorted([*undisturbed.asked(), *lost])
 
@@ -174,7 +175,7 @@ def test_two_snapshots_that_resolve_duplicates_at_once_both_succeed(disturbed: W
 def test_a_killed_run_leaves_no_spark_behind(sources: Path, undisturbed: Way, tmp_path: Path) -> None:
     """The killed run had started Spark and alone held it."""
     plain = way(tmp_path, sources=sources)
-    spark = {"engine": "spark", "master": "local[2]", "driver_memory": "1g", "linger_seconds": 0}
+    spark = {"engine": "spark", "master": "local[2]", "driver_memory": "1g", "linger_seconds": 10}
     on_spark = way(tmp_path, sources=sources, spark=spark)
     plain.run("sources_web")
     first_shard = f"{EXTRACTED}: shard 1 of {FILES}"
