@@ -47,8 +47,8 @@ def test_result_and_progress_arrive(chosen, instance, tmp_path):
     assert result.success
     (materialization,) = result.asset_materializations_for_node("words")
     assert materialization.metadata["dropped"].value == 2
-    assert "looking at the words (words 12,345)" in lines(instance, result)
-    assert any(line.startswith("committed (rows 0") for line in lines(instance, result))
+    assert "curated/web/words: looking at the words (words 12,345)" in lines(instance, result)
+    assert any(line.startswith("curated/web/words: committed (rows 0") for line in lines(instance, result))
 
 
 @BOTH
@@ -72,7 +72,7 @@ def test_expected_failure_is_its_message_alone(chosen, instance, tmp_path, behav
 @pytest.mark.parametrize(("behaviour", "num_attempts"), [("mistake", 1), ("mishap", 2)])
 def test_only_a_mishap_is_tried_again(chosen, instance, tmp_path, behaviour, num_attempts):
     result = run(chosen, instance, tmp_path, behaviour, max_retries=1)
-    assert lines(instance, result).count("looking at the words (words 12,345)") == num_attempts
+    assert lines(instance, result).count("curated/web/words: looking at the words (words 12,345)") == num_attempts
 
 
 @BOTH
@@ -166,7 +166,7 @@ def test_task_without_dagster_prints_its_result(tmp_path):
     assert "snapshot 2031 does not exist" in failed.stderr
     done = execute("fine")
     assert done.returncode == 0
-    assert "looking at the words (words 12,345)" in done.stderr
+    assert "curated/web/words: looking at the words (words 12,345)" in done.stderr
     assert json.loads(done.stdout.partition("printed by the task\n")[2])["counts"]["rows_in"] == 2
 
 
