@@ -19,7 +19,7 @@ def test_a_row_table_leaves_empty_columns_out_and_cuts_identifiers():
     assert row_table(rows).splitlines() == [
         "| doc_id | score | text |",
         "| --- | --- | --- |",
-        r"| e8101524c18… | 0.1235 | One. ⏎ Two \| \*three\* |",
+        r"| e8101524… | 0.1235 | One. ⏎ Two \| \*three\* |",
         "| short |  | x |",
     ]
 
