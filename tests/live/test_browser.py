@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.jobs.live_instance import LiveInstance
+from tests.jobs.live_instance import LiveInstance, wait_for
 from tests.live.chromium import Page, chromium, chromium_binary
 from tests.live.questions import metadata
 
@@ -62,6 +62,9 @@ def test_the_page_of_an_asset_shows_what_it_is_and_its_numbers(
         assert shown in text, shown
     page.save_picture(tmp_path / "asset.png")
     assert is_drawn(tmp_path / "asset.png", page.evaluate(ROWS_OF_METADATA)["rows_kept"]["box"])
+    page.evaluate("[...document.querySelectorAll('button')].find(one => one.innerText.trim() == 'Plots').click()")
+    wait_for(lambda: page.evaluate("document.querySelectorAll('canvas').length") >= 5)
+    assert "rows_kept" in page.text_with("Partition"), "a plot of each number over the partitions"
 
 
 def test_the_page_of_a_partition_shows_numbers_sample_and_bars_at_once(
