@@ -62,17 +62,18 @@ def shard_written(table: str, number: int) -> Stop:
     return Stop(when="after", function="corpusmill.lake.store:Store.write", about=f"staging/{table}/", call=number)
 
 
-@pytest.mark.parametrize(("table", "number"), [("extracted", 1), ("documents", FILES)])
-def test_case_19_a_run_killed_in_curation_loses_no_finished_shard(
-    disturbed: Way, undisturbed: Way, table: str, number: int
-) -> None:
+def test_case_19_runs_killed_in_curation_lose_no_finished_shard(disturbed: Way, undisturbed: Way) -> None:
+    """One after the first of many shards, the next between the last shard and the commit."""
+    killed_after = {EXTRACTED: 1, DOCUMENTS: FILES}
     disturbed.run("sources_web")
-    disturbed.kill(f"curated_web {FIRST}", stop=shard_written(f"curated/web/{table}", number))
-    assert f"curated/web/{table} {FIRST}" not in disturbed.contents()
+    for table, number in killed_after.items():
+        disturbed.kill(f"curated_web {FIRST}", stop=shard_written(table, number))
+        assert f"{table} {FIRST}" not in disturbed.contents()
     disturbed.run("curated_web")
     assert disturbed.contents() == undisturbed.contents("sources", "curated")
-    metrics = disturbed.result(f"curated/web/{table}", FIRST)["metrics"]
-    assert (metrics["shards"], metrics["shards_reused"]) == (FILES, number)
+    metrics = {table: disturbed.result(table, FIRST)["metrics"] for table in killed_after}
+    assert {table: found["shards_reused"] for table, found in metrics.items()} == killed_after
+    assert {found["shards"] for found in metrics.values()} == {FILES}
 
 
 def swap(table: str, when: Literal["before", "after"]) -> Stop:
@@ -85,11 +86,11 @@ def report_written(table: str) -> Stop:
     return Stop(when="after", function="corpusmill.lake.store:Store.write", about=f"reports/{table}/")
 
 
-@pytest.mark.parametrize("stop", [report_written(DOCUMENTS), swap(DOCUMENTS, "before")], ids=["before", "inside"])
-def test_case_19_a_run_killed_at_its_commit_commits_nothing(disturbed: Way, undisturbed: Way, stop: Stop) -> None:
+def test_case_19_runs_killed_at_their_commit_commit_nothing(disturbed: Way, undisturbed: Way) -> None:
     disturbed.run("sources_web")
-    disturbed.kill(f"curated_web {FIRST}", stop=stop)
-    assert f"{DOCUMENTS} {FIRST}" not in disturbed.contents()
+    for stop in (report_written(DOCUMENTS), swap(DOCUMENTS, "before")):
+        disturbed.kill(f"curated_web {FIRST}", stop=stop)
+        assert f"{DOCUMENTS} {FIRST}" not in disturbed.contents()
     disturbed.run("curated_web")
     assert disturbed.contents() == undisturbed.contents("sources", "curated")
 
