@@ -99,6 +99,9 @@ RESOLUTION = pa.schema(
 `cluster` is the smallest doc_id of the connected component over verified edges: a statistic, never a reason.
 """
 
+DUPLICATES = RESOLUTION.remove(RESOLUTION.get_field_index("cluster"))
+"""The decisions about one snapshot. Clusters grow with later snapshots, so they stay in the resolution."""
+
 DOCUMENTS = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
-from corpusmill.document import RESOLUTION
+from corpusmill.document import DUPLICATES
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import resolve, sign
@@ -22,7 +22,7 @@ def table(dataset: str) -> str:
 
 
 def schema(parameters: Mapping[str, Any]) -> pa.Schema:
-    return RESOLUTION
+    return DUPLICATES
 
 
 def inputs(job: Job) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def _write_removed(job: Job, writer: ShardWriter) -> tuple[dict[str, int], list[dict[str, Any]]]:
     removed: dict[str, int] = {}
     sample: list[dict[str, Any]] = []
-    for batch in job.lake.scan(resolve.table(job.dataset), partitions=[UNPARTITIONED], columns=RESOLUTION.names):
+    for batch in job.lake.scan(resolve.table(job.dataset), partitions=[UNPARTITIONED], columns=DUPLICATES.names):
         ours = pa.Table.from_batches([batch]).filter(pc.equal(batch["snapshot"], job.partition))
         for kind, number in _kinds(ours):
             removed[kind] = removed.get(kind, 0) + number

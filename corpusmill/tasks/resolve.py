@@ -14,7 +14,7 @@ from corpusmill.counts import Counts
 from corpusmill.dedup.duplicates import Resolution, find_duplicates
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.texts import stored_texts
-from corpusmill.document import RESOLUTION
+from corpusmill.document import DUPLICATES, RESOLUTION
 from corpusmill.engines import spark_dedup
 from corpusmill.engines.spark import SparkEngine
 from corpusmill.fingerprint import fingerprint
@@ -82,8 +82,9 @@ def _counts(documents_in: int, kinds: Mapping[str, int]) -> Counts:
 
 
 def _decisions(resolution: pa.Table) -> dict[str, str]:
-    """Return a hash of each snapshot's rows; `resolution` is sorted by doc_id."""
-    snapshots = pc.unique(resolution["snapshot"]).to_pylist()
+    """Return a hash of the decisions about each snapshot; `resolution` is sorted by doc_id."""
+    decisions = resolution.select(DUPLICATES.names)
+    snapshots = pc.unique(decisions["snapshot"]).to_pylist()
     return {
-        name: fingerprint(resolution.filter(pc.equal(resolution["snapshot"], name)).to_pylist()) for name in snapshots
+        name: fingerprint(decisions.filter(pc.equal(decisions["snapshot"], name)).to_pylist()) for name in snapshots
     }
