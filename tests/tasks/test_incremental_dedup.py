@@ -6,9 +6,26 @@ from corpusmill.lake.tables import Lake
 from corpusmill.settings import settings_from_table
 from corpusmill.tasks.task import execute, is_current
 
-WORDS = (
-    "the river carries small boats under seven old bridges while children on either bank count them and wave".split()
-)
+WORDS = [
+    "the",
+    "river",
+    "carries",
+    "small",
+    "boats",
+    "under",
+    "seven",
+    "old",
+    "bridges",
+    "while",
+    "children",
+    "on",
+    "either",
+    "bank",
+    "count",
+    "them",
+    "and",
+    "wave",
+]
 
 
 def page(*changed: int) -> str:
