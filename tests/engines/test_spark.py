@@ -120,7 +120,7 @@ class TestShards:
         assert next(results) == b"first"
         wait_until(lambda: marker.exists() and marker.read_text())
         results.close()
-        wait_until(lambda: not psutil.pid_exists(int(marker.read_text())))
+        wait_until(lambda: not is_running(int(marker.read_text())))
 
     def test_many_rows_are_spread_over_the_workers(self, engine):
         pids = list(engine.map_rows("toy_rules:worker_pid", [b""] * 40))
@@ -148,7 +148,15 @@ def test_killed_client_leaves_no_process(state, tmp_path):
     client.kill()
     client.wait()
     wait_until(lambda: not host_processes(record.host_id, record.process))
-    assert not psutil.pid_exists(worker)
+    wait_until(lambda: not is_running(worker))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that ended and that init has not collected yet does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.spark

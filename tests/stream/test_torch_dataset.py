@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from itertools import islice
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ def test_case_25_workers_change_nothing_and_prefetched_batches_do_not_count(demo
 @pytest.mark.slow
 def test_workers_read_from_s3(s3_server, s3_root, tmp_path):
     """The same code with other settings; connections are opened by each worker."""
+    # Workers are forked by a server that keeps the environment it was started in, which an earlier test may have done.
+    forkserver._forkserver._stop()
     store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
     remote = SmallLake(tmp_path, LakeSettings(store=store, catalog=f"sqlite:///{tmp_path / 'catalog.db'}"))
     remote.commit_sequences(WEB, "s1", [[sequence_row(1, number, number) for number in range(24)]])
