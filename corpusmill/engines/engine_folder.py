@@ -111,9 +111,17 @@ class EngineFolder:
         for folder in self.path.glob("service-*"):
             if folder != self.service_folder(host_id):
                 shutil.rmtree(folder, ignore_errors=True)
-        logs = sorted(self.logs.glob("*.log"), key=lambda log: log.stat().st_mtime)
-        for log in logs[:-5]:
+        others = [log for log in self.logs.glob("*.log") if log != self.log(host_id)]
+        for log in sorted(others, key=_modified)[:-5]:
             log.unlink(missing_ok=True)
+
+
+def _modified(file: Path) -> float:
+    """Return when a file was written last; one that another starter took along meanwhile is the oldest."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def engine_folder(kind: str, settings: EngineSettings, *, state_folder: Path) -> EngineFolder:

@@ -81,6 +81,8 @@ def test_concurrent_starters_share_one_host(holder, state):
     holders = [holder(settings) for _ in range(6)]
     endpoints = [json.loads(process.stdout.readline()) for process in holders]
     assert len({endpoint["pid"] for endpoint in endpoints}) == 1
+    # A host that finds another one takes its log along.
+    wait_until(lambda: len(list(folder_of(state).logs.iterdir())) == 1)
 
 
 def test_engines_with_other_settings_are_other_engines(state):
