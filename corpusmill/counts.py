@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
@@ -54,6 +57,11 @@ class Counts:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Counts":
         return cls(**value)
+
+
+def count_reasons(reasons: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each reason stands in a column; null is no reason."""
+    return {item["values"]: item["counts"] for item in pc.value_counts(reasons.drop_null()).to_pylist()}
 
 
 def _add(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpusmill.counts import Counts
+from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import COMPLETIONS
 from corpusmill.engines.inference import ChatRequest, Completion, InferenceEngine, Sampling
 from corpusmill.lake.names import staging_directory
@@ -138,8 +138,7 @@ def _chunk_fence(key: str) -> int:
 
 
 def _counts(completions: pa.Table, *, num_requests: int) -> Counts:
-    reasons = pc.value_counts(completions["failure"].drop_null()).to_pylist()
-    failed = {item["values"]: item["counts"] for item in reasons}
+    failed = count_reasons(completions["failure"])
     if num_requests > len(completions):
         failed["not_answered"] = num_requests - len(completions)
     return Counts(rows_in=num_requests, kept=num_requests - sum(failed.values()), failed=failed)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.counts import Counts
+from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.apply import curated_documents
 from corpusmill.document import DOCUMENTS
 from corpusmill.engines.shard import ShardContext
@@ -101,5 +101,5 @@ def _drop_reasons(texts: pa.Table, verdicts: pa.Table, removed: pa.Table) -> pa.
 
 
 def _counts(reasons: pa.ChunkedArray) -> Counts:
-    found = {item["values"]: item["counts"] for item in pc.value_counts(reasons.drop_null()).to_pylist()}
+    found = count_reasons(reasons)
     return Counts(rows_in=len(reasons), kept=len(reasons) - sum(found.values()), dropped=found)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.counts import Counts
+from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.extract import extract
 from corpusmill.document import EXTRACTED
 from corpusmill.engines.shard import ShardContext
@@ -74,6 +74,5 @@ def extract_shard(
 
 
 def _counts(texts: pa.Table) -> Counts:
-    reasons = pc.value_counts(texts["failure"].drop_null()).to_pylist()
-    failed = {item["values"]: item["counts"] for item in reasons}
+    failed = count_reasons(texts["failure"])
     return Counts(rows_in=len(texts), kept=len(texts) - sum(failed.values()), failed=failed)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.counts import Counts
+from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate import code, stem, web
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
@@ -63,8 +63,7 @@ def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], contex
 
 
 def _counts(verdicts: pa.Table) -> Counts:
-    reasons = pc.value_counts(verdicts["drop_reason"].drop_null()).to_pylist()
-    dropped = {item["values"]: item["counts"] for item in reasons}
+    dropped = count_reasons(verdicts["drop_reason"])
     return Counts(rows_in=len(verdicts), kept=len(verdicts) - sum(dropped.values()), dropped=dropped)
 
 

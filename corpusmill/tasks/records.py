@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.counts import Counts
+from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import RECORDS
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.store import Store, StoreSettings
@@ -99,6 +99,5 @@ def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
 
 
 def _counts(records: pa.Table) -> Counts:
-    reasons = pc.value_counts(records["failure"].drop_null()).to_pylist()
-    failed = {item["values"]: item["counts"] for item in reasons}
+    failed = count_reasons(records["failure"])
     return Counts(rows_in=len(records), kept=len(records) - sum(failed.values()), failed=failed)
