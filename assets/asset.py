@@ -24,6 +24,8 @@ KINDS = {
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"
+AGAIN = "corpusmill/again"
+"""A run with this tag makes its partitions anew although nothing changed, for files that are damaged."""
 
 
 def lake_asset(
@@ -65,7 +67,9 @@ def lake_asset(
             own = partition_parameters(parameters, partition)
         except ValueError as error:
             raise dg.Failure(str(error), allow_retries=False) from None
-        arguments = context.resources.mill.arguments(dataset=dataset, partition=str(partition), parameters=own)
+        arguments = context.resources.mill.arguments(
+            dataset=dataset, partition=str(partition), parameters=own, again=AGAIN in context.run.tags
+        )
         result = context.resources.launcher.launch(context, task, arguments)
         return materialize_result(result)
 

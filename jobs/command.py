@@ -164,6 +164,11 @@ def _materialize_arguments(one: argparse.ArgumentParser) -> None:
         "--assets", required=True, type=_names, metavar="KEY,...", help="keys of assets of one partition set"
     )
     one.add_argument("--partition", metavar="K", help="the partition to make; none for an asset without partitions")
+    one.add_argument(
+        "--again",
+        action="store_true",
+        help="also what is current, where files are damaged; name what is made from them too",
+    )
     _add_definitions(one)
 
 
@@ -175,6 +180,7 @@ def _materialize(options: argparse.Namespace) -> None:
         load_settings(),
         assets=options.assets,
         partition=options.partition,
+        again=options.again,
         definitions=options.definitions,
         say=lambda line: print(line, flush=True),
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import dagster as dg
 
+from assets.asset import AGAIN
 from corpusmill.settings import Settings
 from jobs.asset_graph import near
 from jobs.development import prepare_home
@@ -13,9 +14,12 @@ from jobs.run_step import Say, StepFailedError, failure_reason, line_logger
 
 
 def materialize(
-    settings: Settings, *, assets: Sequence[str], partition: str | None, definitions: str, say: Say
+    settings: Settings, *, assets: Sequence[str], partition: str | None, again: bool, definitions: str, say: Say
 ) -> None:
-    """Make `assets` for one partition; raises StepFailedError with the reason when the run fails."""
+    """Make `assets` for one partition; raises StepFailedError with the reason when the run fails.
+
+    What is current is not made, unless `again` asks for it.
+    """
     os.environ["DAGSTER_HOME"] = str(prepare_home(settings))
     loaded = dg.Definitions.merge(load_definitions(definitions), dg.Definitions(loggers={"console": line_logger(say)}))
     job = loaded.resolve_implicit_global_asset_job_def()
@@ -26,7 +30,11 @@ def materialize(
             _check_partition(key, partition, graph.get(key).partitions_def, instance)
         say(f"{', '.join(assets)} {partition or ''} ...")
         result = job.execute_in_process(
-            asset_selection=keys, partition_key=partition, instance=instance, raise_on_error=False
+            asset_selection=keys,
+            partition_key=partition,
+            instance=instance,
+            tags={AGAIN: "true"} if again else {},
+            raise_on_error=False,
         )
     if not result.success:
         raise StepFailedError(

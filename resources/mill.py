@@ -39,13 +39,16 @@ class MillResource(dg.ConfigurableResource):
         names = ("lake", "sources", "spark", "inference", "prices", "state_folder", "launcher", "dagster_profile")
         return {name: getattr(self, name) for name in names}
 
-    def arguments(self, *, dataset: str, partition: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON arguments of a task on one partition."""
+    def arguments(
+        self, *, dataset: str, partition: str, parameters: Mapping[str, Any], again: bool = False
+    ) -> dict[str, Any]:
+        """Return the JSON arguments of a task on one partition; `again` makes anew what is current."""
         return {
             "settings": self.settings_json(),
             "dataset": dataset,
             "partition": partition,
             "parameters": dict(parameters),
+            "again": again,
         }
 
 

@@ -1,12 +1,19 @@
-"""Real servers that tests of any room may ask for."""
+"""Real servers that tests of any room may ask for, and how Hypothesis searches in all of them."""
 
 import uuid
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.servers.postgres import PostgresServer, postgres, postgres_binaries
 from tests.servers.seaweedfs import S3Server, make_table_bucket, seaweedfs, weed_binary
+
+# The same examples in every run, so that a failure comes back; `--hypothesis-profile=search` looks for new ones. How long
+# an example takes says nothing on a busy machine, and a kernel's first one compiles it.
+settings.register_profile("tests", deadline=None, derandomize=True, database=None)
+settings.register_profile("search", deadline=None, max_examples=1_000)
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

@@ -59,8 +59,9 @@ def compared_pairs(size: int, parameters: DedupParameters) -> int:
 def _positions(table: pa.Table, carried: int, position: int) -> tuple[np.ndarray, np.ndarray]:
     """Return, per row, the row where its bucket starts and its position in the bucket.
 
-    The first `carried` rows are the best members, already seen, of a bucket of which `position` were seen: with 2
-    carried of 7 seen and rows [a a | a a b] the starts are [0 0 0 0 4] and the positions [0 1 7 8 0].
+    The first `carried` rows are the best members, already seen, of a bucket of which `position` were seen; the last of
+    them stands for the last one seen. With 2 carried of 7 seen and rows [a a | a a b] the starts are [0 0 0 0 4] and the
+    positions [0 6 7 8 0].
     """
     band = table.column("band").to_numpy()
     key = table.column("key").to_numpy()
@@ -70,6 +71,7 @@ def _positions(table: pa.Table, carried: int, position: int) -> tuple[np.ndarray
     starts = np.maximum.accumulate(np.where(is_first, rows, 0))
     positions = rows - starts
     if carried:
+        positions[carried - 1] = position - 1
         is_continued = (starts == 0) & (rows >= carried)
         positions[is_continued] += position - carried
     return starts, positions

@@ -130,6 +130,12 @@ class ShardFailure:
     error: str
     """Type and message of the exception."""
     trace: str
+    mistake: str = ""
+    """The message alone where the function raised a ValueError: an input or a setting must change."""
+
+
+class _MistakeError(ValueError):
+    """What a shard function refused."""
 
 
 def make_shard(call: ShardCall) -> ShardOutcome:
@@ -143,7 +149,7 @@ def make_shard(call: ShardCall) -> ShardOutcome:
     with ShardWriter(
         store, directory=call.directory, name=name, schema=call.schema, partition=call.partition
     ) as writer:
-        for table in function(call.inputs, call.parameters, context):
+        for table in _tables(function, call, context):
             writer.write(table)
     context.counts.check()
     outcome = ShardOutcome(
@@ -158,6 +164,16 @@ def make_shard(call: ShardCall) -> ShardOutcome:
     return outcome
 
 
+def _tables(function: ShardFunction, call: ShardCall, context: ShardContext) -> Iterator[pa.Table]:
+    try:
+        yield from function(call.inputs, call.parameters, context)
+    except ValueError as error:
+        # Subclasses are a library's: an invalid file, a failed decoding.
+        if type(error) is not ValueError:
+            raise
+        raise _MistakeError(str(error)) from error
+
+
 def make_shard_row(row: bytes) -> bytes:
     """Make the shard of one JSON call and return its outcome or its failure as JSON; what an engine's workers call.
 
@@ -170,8 +186,9 @@ def make_shard_row(row: bytes) -> bytes:
         failure = ShardFailure(
             fingerprint=call.fingerprint,
             label=call.label,
-            error=f"{type(error).__name__}: {error}",
+            error=f"{type(error.__cause__ if isinstance(error, _MistakeError) else error).__name__}: {error}",
             trace="".join(traceback.format_exception(error)),
+            mistake=str(error) if isinstance(error, _MistakeError) else "",
         )
         return json.dumps({"failure": failure.__dict__}).encode()
 

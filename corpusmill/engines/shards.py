@@ -76,6 +76,16 @@ class ShardsFailedError(RuntimeError):
         self.add_note(f"First failure, where it happened:\n{failures[0].trace}")
 
 
+class ShardsRefusedError(ValueError):
+    """Inputs or settings of some shards must change; trying again would change nothing."""
+
+    def __init__(self, failures: Sequence[ShardFailure], *, num_shards: int) -> None:
+        messages = list(dict.fromkeys(failure.mistake for failure in failures))
+        others = f" (and {len(messages) - 1} like it)" if len(messages) > 1 else ""
+        where = f" [{len(failures)} of {num_shards} shards]" if num_shards > 1 else ""
+        super().__init__(f"{messages[0]}{others}{where}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShardTotals:
     """The sum over all shards of a partition."""
@@ -95,8 +105,9 @@ def run_shards(
 ) -> list[ShardOutcome]:
     """Return the outcome of every shard in the order of the plan's inputs.
 
-    Raises ShardsFailedError when a shard function raised (after the others finished, or at once beyond MAX_FAILURES) and
-    EngineFailedError when the engine died. Finished shards are kept in both cases.
+    Raises ShardsFailedError when a shard function raised (after the others finished, or at once beyond MAX_FAILURES),
+    ShardsRefusedError when all that failed raised a ValueError, and EngineFailedError when the engine died. Finished
+    shards are kept in all cases.
     """
     calls = _calls(plan, store=lake.store, attempt=attempt)
     finished = _finished_shards(calls, store=lake.store)
@@ -114,6 +125,8 @@ def run_shards(
         finished[result.fingerprint] = result
         if on_progress:
             on_progress(result, len(finished), len(calls))
+    if failures and all(failure.mistake for failure in failures):
+        raise ShardsRefusedError(failures, num_shards=len(calls))
     if failures:
         raise ShardsFailedError(failures, num_finished=len(finished), num_shards=len(calls))
     _check_complete(calls, finished, engine=engine)

@@ -45,6 +45,8 @@ class WrittenFile:
     num_bytes: int
     content_hash: str
     """Hash of its rows without `partition_key` and columns marked PLACE, as 32 hex digits (see `content_hash`)."""
+    placed_hash: str = ""
+    """The same with the columns marked PLACE: equal where the rows also name the same files."""
     columns: dict[str, ColumnStatistics] = field(default_factory=dict)
     """Statistics of the top-level columns with primitive types."""
     row_group_offsets: tuple[int, ...] = ()
@@ -162,14 +164,18 @@ class _OpenFile:
             metadata_collector=self._metadata,
         )
         self._num_rows = 0
-        self._hash = 0
+        self._content_hash = 0
+        self._placed_hash = 0
 
     @property
     def num_bytes(self) -> int:
         return self._pending.stream.tell()
 
     def write(self, rows: pa.Table, partition: str) -> None:
-        self._hash = combine((self._hash, hash_table(rows.select(self._hashed))))
+        content_hash = hash_table(rows.select(self._hashed))
+        has_places = len(self._hashed) < rows.num_columns
+        self._content_hash = combine((self._content_hash, content_hash))
+        self._placed_hash = combine((self._placed_hash, hash_table(rows) if has_places else content_hash))
         self._num_rows += rows.num_rows
         keys = pa.repeat(pa.scalar(partition, pa.string()), rows.num_rows)
         table = pa.Table.from_arrays([keys, *rows.columns], schema=self._schema)
@@ -183,7 +189,8 @@ class _OpenFile:
             path=self._path,
             num_rows=self._num_rows,
             num_bytes=num_bytes,
-            content_hash=to_hex(self._hash),
+            content_hash=to_hex(self._content_hash),
+            placed_hash=to_hex(self._placed_hash),
             columns=_column_statistics(self._metadata[0], self._schema),
             row_group_offsets=_row_group_offsets(self._metadata[0]),
         )

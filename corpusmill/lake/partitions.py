@@ -63,6 +63,8 @@ class PartitionState:
     num_rows: int
     num_bytes: int
     snapshot_id: int
+    placed_hash: str = ""
+    """Hash of the rows with the places that they name; empty for what was committed from elsewhere."""
     state: dict[str, Any] = field(default_factory=dict)
     """Whatever the committer recorded. `gate_failures` lists gates that failed; readers refuse such a partition."""
 

@@ -23,7 +23,8 @@ def scan_files(store: Store, files: Iterable[DataFileRef], schema: pa.Schema) ->
             yield from _scan_file(store, file, schema)
         except (OSError, pa.ArrowInvalid) as error:
             raise DataFileError(
-                f"{file.path} of partition {file.partition!r} cannot be read: {error}; materialize that partition again"
+                f"{file.path} of partition {file.partition!r} cannot be read: {error}; "
+                "make that partition and what is made from it anew: corpusmill materialize --again"
             ) from error
 
 

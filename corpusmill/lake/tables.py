@@ -9,7 +9,7 @@ import uuid
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -27,7 +27,7 @@ from corpusmill.lake.errors import GateFailedError, PartitionMissingError, Table
 from corpusmill.lake.files import WrittenFile, lower_bound
 from corpusmill.lake.maintain import maintain
 from corpusmill.lake.manifests import plan_files
-from corpusmill.lake.names import check_partition, check_table
+from corpusmill.lake.names import check_partition, check_table, data_directory
 from corpusmill.lake.partitions import (
     ARROW_SCHEMA,
     Attempt,
@@ -51,6 +51,8 @@ class Commit:
     attempt: Attempt
     files: Sequence[WrittenFile]
     state: Mapping[str, object]
+    replaces_equal: bool = False
+    """Whether the files land although the partition has the same content: its own may be damaged."""
 
 
 class Lake:
@@ -101,10 +103,20 @@ class Lake:
         )
 
     def commit(
-        self, attempt: Attempt, files: Sequence[WrittenFile], state: Mapping[str, object] | None = None
+        self,
+        attempt: Attempt,
+        files: Sequence[WrittenFile],
+        state: Mapping[str, object] | None = None,
+        *,
+        replaces_equal: bool = False,
     ) -> PartitionState:
-        """Make these files the partition's whole content; raises StaleAttemptError when a newer attempt has begun."""
-        return self.commit_many([Commit(attempt=attempt, files=files, state=state or {})])[0]
+        """Make these files the partition's whole content; raises StaleAttemptError when a newer attempt has begun.
+
+        Where the partition has the same content already, its files stay and these are left to `maintain`: what names a
+        committed file (`text_file`) goes on naming one. With `replaces_equal` these files land all the same.
+        """
+        commit = Commit(attempt=attempt, files=files, state=state or {}, replaces_equal=replaces_equal)
+        return self.commit_many([commit])[0]
 
     def commit_many(self, commits: Sequence[Commit]) -> list[PartitionState]:
         """Replace several partitions of one table in one version; when one attempt is stale, none lands."""
@@ -117,8 +129,7 @@ class Lake:
         _check_files(commits)
         snapshot_id = uuid.uuid4().int >> 65
         states = [_new_state(commit, snapshot_id) for commit in commits]
-        retry_until_landed(lambda: self._commit_once(commits, states), what=f"a commit to {tables.pop()}")
-        return states
+        return retry_until_landed(lambda: self._commit_once(commits, states), what=f"a commit to {tables.pop()}")
 
     def tag(self, table: str, name: str, snapshot_id: int) -> None:
         """Name a version so that expiry spares it; a tag never moves."""
@@ -176,6 +187,12 @@ class Lake:
             wanted = states if partitions is None else partitions
             _require_gates(table, [states[name] for name in wanted if name in states])
         return found
+
+    def damaged_files(self, table: str, partition: str) -> list[str]:
+        """Return the partition's committed files that are gone or have not their size; one listing, no file is read."""
+        sizes = {item.key: item.size for item in self.store.list(f"{data_directory(table, partition)}/")}
+        committed = self.files(table, [partition], allow_failed_gate=True)
+        return [file.path for file in committed if sizes.get(self.store.key(file.path)) != file.num_bytes]
 
     def scan(
         self,
@@ -259,20 +276,33 @@ class Lake:
         publish_attempt(self.catalog, loaded, attempt)
         return attempt
 
-    def _commit_once(self, commits: Sequence[Commit], states: Sequence[PartitionState]) -> None:
+    def _commit_once(self, commits: Sequence[Commit], states: Sequence[PartitionState]) -> list[PartitionState]:
         loaded = self._load(states[0].table)
+        before = partition_states(states[0].table, loaded.properties)
         if loaded.snapshot_by_id(states[0].snapshot_id) is not None:
             # An earlier try landed although its answer was lost.
-            return
+            return [before[state.partition] for state in states]
         for commit in commits:
             check_fence(loaded, commit.attempt)
-        replaced = {commit.attempt.partition: commit.files for commit in commits}
+        kept = {
+            state.partition: before[state.partition]
+            for commit, state in zip(commits, states, strict=True)
+            if not commit.replaces_equal and _is_same_content(before, state)
+        }
+        landing = [
+            replace(state, num_bytes=kept[state.partition].num_bytes) if state.partition in kept else state
+            for state in states
+        ]
+        replaced = {
+            commit.attempt.partition: commit.files for commit in commits if commit.attempt.partition not in kept
+        }
         change = Change(
             prepared=prepare_snapshot(loaded, replaced, snapshot_id=states[0].snapshot_id),
-            properties=dict(state.state_property() for state in states),
+            properties=dict(state.state_property() for state in landing),
             fences=tuple(fence_key(commit.attempt.partition) for commit in commits),
         )
         commit_change(self.catalog, loaded, change)
+        return landing
 
     def _tag_once(self, table: str, name: str, snapshot_id: int) -> None:
         loaded = self._load(table)
@@ -311,8 +341,22 @@ def _new_state(commit: Commit, snapshot_id: int) -> PartitionState:
         num_rows=sum(file.num_rows for file in commit.files),
         num_bytes=sum(file.num_bytes for file in commit.files),
         snapshot_id=snapshot_id,
+        placed_hash=_placed_hash(commit.files),
         state=dict(commit.state),
     )
+
+
+def _placed_hash(files: Sequence[WrittenFile]) -> str:
+    if not all(file.placed_hash for file in files):
+        return ""
+    return to_hex(combine(from_hex(file.placed_hash) for file in files))
+
+
+def _is_same_content(before: Mapping[str, PartitionState], state: PartitionState) -> bool:
+    committed = before.get(state.partition)
+    if committed is None or not state.placed_hash:
+        return False
+    return (committed.placed_hash, committed.num_rows) == (state.placed_hash, state.num_rows)
 
 
 def _check_files(commits: Sequence[Commit]) -> None:

@@ -104,9 +104,9 @@ def _walk_block(window: ByteWindow, record: WarcRecord, declared_bytes: int) -> 
 
 
 def _is_at_boundary(window: ByteWindow) -> bool:
+    """Say whether a record, its first bytes where the file is cut, or nothing follows."""
     window.skip_newlines()
-    following = window.peek(5)
-    return not following or following == b"WARC/"
+    return b"WARC/".startswith(window.peek(5))
 
 
 def _why_short(window: ByteWindow) -> str:

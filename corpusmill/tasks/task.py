@@ -93,7 +93,8 @@ class Outcome:
 def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """Run the task `name` on JSON `arguments` (settings, dataset, partition, parameters) and return its JSON result.
 
-    Returns the kept result, with `reused` true, when the partition's committed work is the same.
+    Returns the kept result, with `reused` true, when the partition's committed work is the same and its files are there.
+    With `again` true it is made anew all the same, from its inputs alone: its files may be damaged inside.
     """
     task = _load(name)
     for _ in range(MAX_OVERTAKEN if job_is_shared(arguments) else 0):
@@ -145,14 +146,23 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     job = _open(task, arguments, report)
     work = _work(task, job)
     committed = job.lake.partition(task.table(job.dataset), job.partition)
-    if committed and committed.state.get("work") == work:
+    is_same = committed is not None and committed.state.get("work") == work
+    again = bool(arguments.get("again")) or (is_same and _is_damaged(job, task.table(job.dataset)))
+    if committed and is_same and not again:
         job.report("nothing changed since the last commit", {"rows": committed.num_rows})
         result = {**_kept_result(job.lake, committed), "reused": True}
     else:
-        result = _make(name, task, job, work)
+        result = _make(name, task, job, work, again=again)
     if hasattr(task, "after_commit"):
         task.after_commit(job)
     return result
+
+
+def _is_damaged(job: Job, table: str) -> bool:
+    damaged = job.lake.damaged_files(table, job.partition)
+    if damaged:
+        job.report(f"{len(damaged)} committed files are gone or cut, making the partition again: {damaged[0]}", {})
+    return bool(damaged)
 
 
 def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:
@@ -177,10 +187,12 @@ def _work(task: ModuleType, job: Job) -> str:
     return fingerprint({"task": work_version(task.__name__, job.parameters), "inputs": task.inputs(job)})
 
 
-def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
+def _make(name: str, task: ModuleType, job: Job, work: str, *, again: bool) -> dict[str, Any]:
     started = time.monotonic()
     table = task.table(job.dataset)
     attempt = job.lake.begin(table, job.partition, job.schema)
+    if again:
+        _forget_checkpoints(job.lake, attempt)
     outcome: Outcome = task.run(job, attempt)
     outcome.counts.check()
     seconds = round(time.monotonic() - started, 3)
@@ -193,9 +205,15 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
         "report": key,
         "gate_failures": [f"{gate}: {it.message}" for gate, it in outcome.gates.items() if not it.passed],
     }
-    committed = job.lake.commit(attempt, outcome.files, state)
+    committed = job.lake.commit(attempt, outcome.files, state, replaces_equal=again)
     job.report("committed", {"rows": committed.num_rows, "bytes": committed.num_bytes})
     return {**result, **_version(committed), "reused": False}
+
+
+def _forget_checkpoints(lake: Lake, attempt: Attempt) -> None:
+    """Delete what finished shards left in the staging folder; a model's answers, deeper in it, stay."""
+    keys = [item.key for item in lake.store.list(f"{attempt.staging}/")]
+    lake.store.delete([key for key in keys if "/" not in key.removeprefix(f"{attempt.staging}/")])
 
 
 def _cost(job: Job, outcome: Outcome, seconds: float) -> dict[str, float]:

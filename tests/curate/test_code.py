@@ -1,7 +1,7 @@
 """Code rules: one file for every drop reason, licences, parsers."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.curate import code
@@ -115,7 +115,6 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(EXPRESSIONS)
 def test_licence_gate_agrees_with_python(expression):
     spelled = expression.replace("MIT", "True").replace("GPL-3.0-only", "False")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.curate.apply import apply_edits, curated_documents
@@ -77,7 +77,6 @@ SPANS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.sampled_from(["", "
 )
 
 
-@settings(deadline=None)
 @given(st.lists(SPANS, max_size=8), st.text(min_size=40, max_size=60))
 def test_merged_edits_always_apply(edits, text):
     merged = merge_edits(edits)

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.curate import web
@@ -180,7 +180,6 @@ def test_sentences_of_the_lines_that_stay(text, sentences):
 TEXTS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=200), max_size=6)
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_counts_agree_with_python(texts):
     for text, found in zip(texts, measured(*texts), strict=True):
@@ -190,7 +189,6 @@ def test_counts_agree_with_python(texts):
         assert all(0 <= share <= 1 for share in shares)
 
 
-@settings(deadline=None)
 @given(TEXTS, st.randoms())
 def test_a_page_is_judged_alike_in_any_company(texts, random):
     alone = [measured(text)[0] for text in texts]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corpusmill.dedup.buckets import bucket_pairs, compared_pairs, possible_pairs
@@ -40,6 +40,7 @@ def test_an_oversize_bucket_meets_its_representatives_and_is_named():
     assert hot == [(0, 1, 6)]
 
 
+@example(buckets=[(0, 0)] * 5 + [(0, 1)], cuts=[5])  # an oversize bucket ends where a batch does
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=1, max_size=60),
     st.lists(st.integers(0, 60), max_size=12),

@@ -12,7 +12,7 @@ import toy_shards
 from corpusmill.counts import Counts
 from corpusmill.engines.plain import PlainEngine
 from corpusmill.engines.shard import MAX_SAMPLES, ShardOutcome, read_checkpoint, spell_checkpoint
-from corpusmill.engines.shards import ShardPlan, ShardsFailedError, run_shards, total
+from corpusmill.engines.shards import ShardPlan, ShardsFailedError, ShardsRefusedError, run_shards, total
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 
@@ -191,13 +191,19 @@ def test_many_failures_end_the_run_early(lake, visits):
     [
         ("lose_a_row", "3 in, 2 kept, 0 dropped, 0 failed: 1 unaccounted for"),
         ("wrong_type", "column length must be int32, got string"),
-        ("long_sample", "a sample row has at most 4000 characters as JSON"),
         ("nowhere", "toy_shards has no 'nowhere'"),
     ],
 )
 def test_shard_function_that_breaks_its_promise_fails(lake, function, message):
     with pytest.raises(ShardsFailedError, match=message):
         run(lake, plan_of(function, inputs=INPUTS[:1]))
+
+
+def test_what_a_shard_function_refuses_is_told_alone_and_not_tried_again(lake):
+    with pytest.raises(ShardsRefusedError) as raised:
+        run(lake, plan_of("long_sample"))
+    assert str(raised.value).startswith("a sample row has at most 4000 characters as JSON")
+    assert str(raised.value).endswith("[3 of 3 shards]")
 
 
 def test_equal_inputs_are_refused():

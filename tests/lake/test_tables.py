@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from corpusmill.document import PLACE
 from corpusmill.lake.errors import (
     DataFileError,
     GateFailedError,
@@ -153,6 +154,42 @@ def test_committing_the_same_files_again_changes_nothing_a_reader_sees(lake: Lak
     assert again.content_hash == first.content_hash
     assert doc_ids(lake) == ["a", "b"]
     assert len(lake.files(TABLE)) == 1
+
+
+def test_equal_content_keeps_the_files_that_others_name(lake: Lake) -> None:
+    first = put(lake, "2024-01", rows("a", "b"), work="one")
+    files = lake.files(TABLE)
+    again = put(lake, "2024-01", rows("b", "a"), work="two")
+    assert lake.files(TABLE) == files
+    assert (again.content_hash, again.num_bytes) == (first.content_hash, first.num_bytes)
+    assert lake.partition(TABLE, "2024-01") == again and again.state["work"] == "two"
+
+
+def test_equal_content_that_lies_elsewhere_lands(local_lake: Lake) -> None:
+    placed = pa.schema([*SCHEMA, pa.field("file", pa.string(), metadata=PLACE)])
+    first = put(local_lake, "2024-01", rows("a", file=["old.warc"]), schema=placed)
+    moved = put(local_lake, "2024-01", rows("a", file=["new.warc"]), schema=placed)
+    assert moved.content_hash == first.content_hash
+    assert local_lake.read(TABLE)["file"].to_pylist() == ["new.warc"]
+
+
+def test_equal_content_lands_where_it_is_asked_to(local_lake: Lake) -> None:
+    put(local_lake, "2024-01", rows("a"))
+    (damaged,) = local_lake.files(TABLE)
+    attempt = local_lake.begin(TABLE, "2024-01", SCHEMA)
+    local_lake.commit(attempt, write(local_lake, attempt, rows("a")), replaces_equal=True)
+    (whole,) = local_lake.files(TABLE)
+    assert whole.path != damaged.path
+
+
+def test_files_that_are_gone_or_cut_are_named(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    assert lake.damaged_files(TABLE, "2024-01") == []
+    (file,) = lake.files(TABLE)
+    lake.store.write(lake.store.key(file.path), b"PAR1")
+    assert lake.damaged_files(TABLE, "2024-01") == [file.path]
+    lake.store.delete([lake.store.key(file.path)])
+    assert lake.damaged_files(TABLE, "2024-01") == [file.path]
 
 
 def test_a_batch_lands_in_one_version_or_not_at_all(lake: Lake) -> None:
@@ -306,7 +343,9 @@ def test_case_4_a_garbled_file_is_refused_by_name(local_lake: Lake) -> None:
     garbled = bytearray(Path(file.path).read_bytes())
     garbled[len(garbled) // 3] ^= 0xFF
     Path(file.path).write_bytes(garbled)
-    with pytest.raises(DataFileError, match=r"(?s)of partition 'bad' cannot be read.*materialize that partition again"):
+    with pytest.raises(
+        DataFileError, match=r"(?s)of partition 'bad' cannot be read.*anew: corpusmill materialize --again"
+    ):
         local_lake.read(TABLE)
     assert doc_ids(local_lake, partitions=["good"]) == ["a"]
 

@@ -1,12 +1,7 @@
 """A small real tokenizer file: byte-level, so that any text has tokens and comes back from them."""
 
 import pytest
-from hypothesis import settings
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-
-# The first example of a kernel compiles it.
-settings.register_profile("compiled", deadline=None)
-settings.load_profile("compiled")
 
 
 @pytest.fixture(scope="session")

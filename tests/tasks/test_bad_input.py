@@ -48,14 +48,12 @@ def test_an_empty_file_is_no_snapshot(tmp_path: Path) -> None:
 
 def test_a_file_without_the_text_column_is_named_and_nothing_is_committed(tmp_path: Path) -> None:
     put(tmp_path, "a.jsonl", '{"body": "hello"}\n')
+    put(tmp_path, "b.jsonl", '{"text": "hello"}\n')
     settings = settings_for(tmp_path, form="jsonl")
-    try:
-        result = run(settings)
-    except Exception as error:  # noqa: BLE001 - which of the two it is, is the reader's choice
-        assert "text" in str(error) and "a.jsonl" in str(error)
-        assert Lake(settings.lake).partition("sources/web/records", "2024") is None
-    else:
-        assert sum(result["counts"]["failed"].values()) == 1
+    with pytest.raises(ValueError, match=r"no line of \S+a.jsonl has the column text; its columns are body") as raised:
+        run(settings)
+    assert str(raised.value).endswith("Name the right one in the source's options (text_column) [1 of 2 shards]")
+    assert Lake(settings.lake).partition("sources/web/records", "2024") is None
 
 
 def test_a_typo_in_the_options(tmp_path: Path) -> None:

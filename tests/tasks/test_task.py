@@ -46,6 +46,25 @@ def test_the_same_work_is_not_done_again(settings: Settings) -> None:
     assert is_current(TOY, arguments(settings, ["a"]))
 
 
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_case_9_a_partition_whose_files_are_gone_or_cut_is_made_again(settings: Settings, damage: str) -> None:
+    first = run(settings, ["a"])
+    (file,) = Lake(settings.lake).files(TABLE)
+    Path(file.path).unlink() if damage == "gone" else Path(file.path).write_bytes(b"PAR1")
+    again = run(settings, ["a"])
+    assert (again["reused"], again["content_hash"]) == (False, first["content_hash"])
+    assert Lake(settings.lake).read(TABLE)["word"].to_pylist() == ["a"]
+
+
+def test_case_4_a_partition_is_made_anew_where_a_person_says_so(settings: Settings) -> None:
+    first = run(settings, ["a"])
+    (garbled,) = Lake(settings.lake).files(TABLE)
+    again = execute(TOY, {**arguments(settings, ["a"]), "again": True}, lambda message, numbers: None)
+    (whole,) = Lake(settings.lake).files(TABLE)
+    assert (again["reused"], again["content_hash"]) == (False, first["content_hash"])
+    assert whole.path != garbled.path
+
+
 def test_changed_parameters_are_new_work(settings: Settings) -> None:
     run(settings, ["a"])
     assert not is_current(TOY, arguments(settings, ["b"]))
