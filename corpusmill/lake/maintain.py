@@ -1,6 +1,7 @@
 """Retention: expiring old versions, and deleting files that no version needs.
 
-A file goes only when it is older than the orphan age and no kept version of any table names it. Work that might still
+A file goes only when it is older than the orphan age and no kept version of any table names it, a report when no
+partition's state does. Work that might still
 commit it is shut out first: checkpoints that name it are deleted, then the partition's fence is raised, and only then
 the versions are read once more. A partition with an attempt younger than the orphan age is left alone.
 """
@@ -16,8 +17,8 @@ from corpusmill.lake.catalog import list_tables, load_table
 from corpusmill.lake.commits import publish_attempt, remove_snapshots, retry_until_landed
 from corpusmill.lake.local_backend import TEMPORARY
 from corpusmill.lake.manifests import read_manifests
-from corpusmill.lake.names import data_directory, staging_directory
-from corpusmill.lake.partitions import Attempt, attempted_partitions, partition_state, published_fence
+from corpusmill.lake.names import data_directory, report_directory, staging_directory
+from corpusmill.lake.partitions import Attempt, attempted_partitions, partition_state, partition_states, published_fence
 from corpusmill.lake.store import Store, StoredObject
 
 _DELETE_BATCH = 1000
@@ -87,7 +88,7 @@ def _delete_orphans(work: _Pass) -> MaintenanceReport:
     needed = _needed(work)
     candidates = [
         item
-        for prefix in ("data/", "staging/", "tables/", f"{TEMPORARY}/")
+        for prefix in ("data/", "staging/", "reports/", "tables/", f"{TEMPORARY}/")
         for item in work.store.list(prefix)
         if item.modified < work.orphan_before and item.key not in needed
     ]
@@ -104,8 +105,10 @@ def _delete_orphans(work: _Pass) -> MaintenanceReport:
 
 def _needed(work: _Pass) -> set[str]:
     """Return the keys of all files that some version of some table names."""
-    tables = [load_table(work.catalog, name) for name in work.tables]
-    return {work.store.key(location) for table in tables for location in _locations(table)}
+    tables = {name: load_table(work.catalog, name) for name in work.tables}
+    files = {work.store.key(location) for table in tables.values() for location in _locations(table)}
+    states = [state for name, table in tables.items() for state in partition_states(name, table.properties).values()]
+    return files | {str(state.state["report"]) for state in states if "report" in state.state}
 
 
 def _locations(table: Table) -> Iterable[str]:
@@ -130,13 +133,14 @@ def _shut_out(work: _Pass, candidates: list[StoredObject]) -> tuple[set[str], in
     num_ended = 0
     for table in work.tables:
         for partition in attempted_partitions(load_table(work.catalog, table).properties):
-            data, staging = data_directory(table, partition), staging_directory(table, partition)
-            if not folders & {data, staging}:
+            staging = staging_directory(table, partition)
+            own = {data_directory(table, partition), staging, report_directory(table, partition)}
+            if not folders & own:
                 continue
             if _raise_fence(work, table, partition, checkpoints=checkpoints.get(staging, [])):
                 num_ended += 1
             else:
-                spared |= {data, staging}
+                spared |= own
     return spared, num_ended
 
 
@@ -166,5 +170,5 @@ def _raise_fence(work: _Pass, name: str, partition: str, *, checkpoints: list[st
 
 
 def _folder(key: str) -> str:
-    """Return the partition's folder of a data or staging file: five parts deep, whatever lies below."""
+    """Return the partition's folder of a data, staging or report file: five parts deep, whatever lies below."""
     return "/".join(key.split("/")[:5])

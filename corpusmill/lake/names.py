@@ -49,6 +49,11 @@ def staging_directory(table: str, partition: str) -> str:
     return f"staging/{check_table(table)}/{partition_segment(partition)}"
 
 
+def report_directory(table: str, partition: str) -> str:
+    """Return the key prefix of what tasks tell of their commits to the partition, without a trailing slash."""
+    return f"reports/{check_table(table)}/{partition_segment(partition)}"
+
+
 def table_identifier(table: str) -> tuple[str, ...]:
     """Return the Iceberg identifier: namespace parts, then the table's own name."""
     return tuple(check_table(table).split("/"))

@@ -66,7 +66,10 @@ class PartitionState:
     placed_hash: str = ""
     """Hash of the rows with the places that they name; empty for what was committed from elsewhere."""
     state: dict[str, Any] = field(default_factory=dict)
-    """Whatever the committer recorded. `gate_failures` lists gates that failed; readers refuse such a partition."""
+    """Whatever the committer recorded. `gate_failures` lists gates that failed; readers refuse such a partition.
+
+    `report` is the key of an object that stays as long as this is the partition's state.
+    """
 
     @property
     def gate_failures(self) -> list[str]:

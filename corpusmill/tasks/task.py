@@ -27,7 +27,7 @@ from corpusmill.counts import Counts
 from corpusmill.fingerprint import fingerprint, work_version
 from corpusmill.lake.errors import StaleAttemptError
 from corpusmill.lake.files import ShardWriter, WrittenFile
-from corpusmill.lake.names import data_directory, partition_segment
+from corpusmill.lake.names import data_directory, report_directory
 from corpusmill.lake.tables import Attempt, Lake, PartitionState
 from corpusmill.settings import Settings
 
@@ -197,7 +197,7 @@ def _make(name: str, task: ModuleType, job: Job, work: str, *, again: bool) -> d
     outcome.counts.check()
     seconds = round(time.monotonic() - started, 3)
     result = _result(name, table, job, outcome) | {"work": work, "seconds": seconds, **_cost(job, outcome, seconds)}
-    key = f"reports/{table}/{partition_segment(job.partition)}/{attempt.attempt}.json"
+    key = f"{report_directory(table, job.partition)}/{attempt.attempt}.json"
     job.lake.store.write(key, json.dumps(result).encode())
     state = {
         **outcome.state,

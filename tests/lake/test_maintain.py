@@ -10,6 +10,7 @@ import pytest
 
 from corpusmill.lake.errors import StaleAttemptError, TableMissingError
 from corpusmill.lake.files import ShardWriter, WrittenFile
+from corpusmill.lake.names import report_directory
 from corpusmill.lake.partitions import Attempt
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
@@ -107,6 +108,17 @@ def test_what_dead_attempts_left_goes(lake: Lake) -> None:
     assert not list(lake.store.list("staging/"))
     assert not list(lake.store.list(".tmp/"))
     assert doc_ids(lake) == ["kept"]
+
+
+def test_only_the_report_of_what_is_committed_stays(lake: Lake) -> None:
+    reports = [f"{report_directory(TABLE, 'p')}/{name}.json" for name in ("dead", "replaced", "committed")]
+    for report in reports:
+        lake.store.write(report, b"{}")
+    for report in reports[1:]:
+        attempt = lake.begin(TABLE, "p", SCHEMA)
+        lake.commit(attempt, write(lake, attempt, report), {"report": report})
+    maintain(lake, days_later=8)
+    assert {item.key for item in lake.store.list("reports/")} == {reports[2]}
 
 
 def test_an_attempt_that_sleeps_through_maintenance_cannot_commit_deleted_files(lake: Lake) -> None:
