@@ -17,7 +17,7 @@ dev: setup ## the Dagster UI and its daemon
 
 test: ## set up and run all tests; TESTS="tests/dedup -m 'not slow'" runs some
 	@bash deploy/setup.sh test
-	@$(bin)/python -m pytest $(TESTS)
+	@$(bin)/python -m pytest --durations=25 --durations-min=4 $(TESTS)
 
 check: setup ## lint, format, types
 	@$(bin)/ruff check .

@@ -6,13 +6,16 @@ By default a Ray of this process, which ends with it; an address joins a running
 import logging
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pyarrow as pa
 
 from corpusmill.engines.engine import EngineFailedError
 from corpusmill.engines.named import named_function, split_name
+from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.worker_path import worker_path
 
 OBJECT_STORE_BYTES = 256 << 20
@@ -32,17 +35,7 @@ class RayEngine:
 
         self._owns = not ray.is_initialized()
         if self._owns:
-            local: dict[str, Any] = (
-                {"num_cpus": num_cpus, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
-            )
-            ray.init(
-                address=address,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level="ERROR",
-                runtime_env={"env_vars": {"PYTHONPATH": worker_path()}},
-                **local,
-            )
+            _start(address, num_cpus)
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # an error is raised, its reason in one line
         with warnings.catch_warnings():
             # Ray 2.60 warns of its own default, `use_push_based_shuffle`.
@@ -84,6 +77,37 @@ def _reason(error: Exception) -> str:
     text = re.sub(r"\x1b\[\d*m", "", str(error)).partition("The above exception was the direct cause")[0]
     lines = [line for line in text.splitlines() if line and not line.startswith(" ")]
     return " ".join(lines)[:1500]
+
+
+def _start(address: str, num_cpus: int | None) -> None:
+    """Connect; a local Ray that misses its own 30 s on a busy machine is ended and started once more."""
+    import ray
+
+    is_local = address == "local"
+    local: dict[str, Any] = {"num_cpus": num_cpus, "object_store_memory": OBJECT_STORE_BYTES} if is_local else {}
+    for is_last in (not is_local, True):
+        before = set(psutil.Process().children(recursive=True))
+        try:
+            ray.init(
+                address=address,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"PYTHONPATH": worker_path()}},
+                **local,
+            )
+            return
+        except Exception as error:
+            _end(set(psutil.Process().children(recursive=True)) - before)
+            if is_last:
+                raise EngineStartError(f"Ray at {address} did not start: {error}") from error
+
+
+def _end(processes: Collection[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=10)
 
 
 def _batch_mapper(function: str) -> Any:

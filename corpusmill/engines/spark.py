@@ -8,6 +8,7 @@ an ordinary Spark session.
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -66,6 +67,26 @@ class SparkEngine:
             self.session.removeTag(tag)
             if not finished:
                 self.session.interruptTag(tag)
+
+
+@contextmanager
+def active(session: Any) -> Iterator[None]:
+    """Make a Connect session the active one of this thread; a classic session is left as it is.
+
+    PySpark 4.3 binds a frame that the server cached to the thread's active session instead of the one that asked
+    (`proto_to_remote_cached_dataframe`): to a dead server, where an earlier client of this process was not closed. No
+    public call changes the active session.
+    """
+    holder = getattr(type(session), "_active_session", None)
+    if holder is None:
+        yield
+        return
+    before = getattr(holder, "session", None)
+    holder.session = session
+    try:
+        yield
+    finally:
+        holder.session = before
 
 
 def _connect(url: str) -> "SparkSession":

@@ -26,6 +26,7 @@ from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import jaccard, shingle_sets
 from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.dedup.texts import select_texts, stored_columns
+from corpusmill.engines.spark import active
 from corpusmill.lake.store import Store
 
 if TYPE_CHECKING:
@@ -149,7 +150,8 @@ class _Search:
 
         Unlike `persist` this also forgets how they came about: plans are trees, and would double with every join.
         """
-        return frame.localCheckpoint()
+        with active(self.spark):
+            return frame.localCheckpoint()
 
     def read_signatures(self, files: Sequence[str], columns: Sequence[str]) -> "DataFrame":
         """Return member and `columns` of all signature rows that have them."""

@@ -1,5 +1,7 @@
 """Ray for real: shards on a local Ray, failures named, nothing left behind."""
 
+import subprocess
+
 import psutil
 import pytest
 import toy_shards
@@ -7,6 +9,7 @@ import toy_shards
 from corpusmill.counts import Counts
 from corpusmill.engines.engine import EngineFailedError
 from corpusmill.engines.plain import PlainEngine
+from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.shards import ShardPlan, ShardsFailedError, run_shards, total
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
@@ -45,6 +48,26 @@ def run(lake, engine, function="measure", partition="a", **parameters):
         schema=toy_shards.SCHEMA,
     )
     return run_shards(plan, engine=engine, lake=lake, attempt=lake.begin(TABLE, partition, plan.schema))
+
+
+def test_a_ray_that_cannot_start_is_tried_twice_and_leaves_nothing(monkeypatch):
+    """CASES 16: before the engine of this module has started."""
+    import ray
+
+    from corpusmill.engines.ray import RayEngine
+
+    started = []
+
+    def start_half(**arguments):
+        started.append(subprocess.Popen(["sleep", "600"]))
+        raise RuntimeError("the node timed out")
+
+    monkeypatch.setattr(ray, "init", start_half)
+    with pytest.raises(EngineStartError, match="Ray at local did not start: the node timed out"):
+        RayEngine(num_cpus=1)
+    for process in started:
+        process.wait(10)
+    assert len(started) == 2 and not any(psutil.pid_exists(process.pid) for process in started)
 
 
 def test_ray_makes_the_shards_that_plain_python_makes(engine, lake):

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -21,6 +22,7 @@ from corpusmill.engines.plain import PlainEngine
 from corpusmill.engines.processes import host_processes
 from corpusmill.engines.service import EngineSettings, EngineStartError
 from corpusmill.engines.shards import ShardPlan, ShardsFailedError, run_shards, total
+from corpusmill.engines.spark import active
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 
@@ -49,6 +51,31 @@ def lake(tmp_path):
     lake = Lake(LakeSettings(store=StoreSettings(root=str(tmp_path / "lake"))))
     yield lake
     lake.close()
+
+
+def in_new_thread(function):
+    """Call in a thread where no session is active yet."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function).result()
+
+
+def test_what_a_server_keeps_stays_with_its_own_client(engine):
+    """Another client of this process, whose server is gone, was never closed and is the thread's active one."""
+    from pyspark.sql import SparkSession
+
+    def count_kept_rows() -> int:
+        gone = SparkSession.builder.remote("sc://localhost:1").create()
+        assert type(gone).active() is gone
+        try:
+            with active(engine.session):
+                kept = engine.session.range(3).localCheckpoint()
+            assert type(gone).active() is gone
+            return kept.count()
+        finally:
+            gone.release_session_on_close = False
+            gone.stop()
+
+    assert in_new_thread(count_kept_rows) == 3
 
 
 def plan_of(function="measure", **parameters) -> ShardPlan:

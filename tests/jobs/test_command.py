@@ -29,7 +29,8 @@ def corpusmill(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "path", [str(ROOT / "tests/jobs"), *sys.path])
     monkeypatch.setenv("TOY_FOLDER", str(tmp_path))
     for name in ("CORPUSMILL_SETTINGS", "DAGSTER_HOME"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # commands set both: what was there before is put back only if it was changed here
+        monkeypatch.delenv(name)
 
     def run(*arguments: str) -> Done:
         try:
