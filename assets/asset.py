@@ -169,6 +169,9 @@ def shown(result: Mapping[str, Any]) -> dict[str, Any]:
     for title, rows in result["tables"].items():
         if rows:
             view[title] = dg.MetadataValue.md(row_table(rows))
+    for title, rows in result["listings"].items():
+        if rows:
+            view[title] = dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])
     losses = {**result["counts"]["dropped"], **result["counts"]["failed"]}
     if losses:
         view["funnel"] = dg.MetadataValue.md(bar_table({"kept": result["counts"]["kept"], **losses}))

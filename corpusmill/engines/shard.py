@@ -10,7 +10,7 @@ import json
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,12 @@ MAX_SAMPLES = 10
 """Sample rows that one shard may report; further ones are not kept."""
 MAX_SAMPLE_CHARACTERS = 4_000
 """Longest JSON spelling of one sample row."""
+MAX_EXAMPLES = 20
+"""Examples of one kind, such as a drop reason, of a shard and of all shards together."""
+MAX_EXAMPLE_KINDS = 100
+
+Examples = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Rows by kind, each with an `example_order`."""
 
 
 class ShardContext:
@@ -36,6 +42,7 @@ class ShardContext:
         self.counts = Counts()
         self.notes: dict[str, float] = {}
         self.samples: list[dict[str, Any]] = []
+        self.examples: Examples = {}
 
     def add_counts(self, counts: Counts) -> None:
         """Add rows to the shard's ledger, which must balance when the shard ends."""
@@ -47,14 +54,39 @@ class ShardContext:
 
     def sample(self, row: Mapping[str, Any]) -> None:
         """Keep a JSON row for people to look at, if there is still room; ValueError when it is too long."""
-        if len(self.samples) >= MAX_SAMPLES:
-            return
-        spelled = json.dumps(dict(row))
-        if len(spelled) > MAX_SAMPLE_CHARACTERS:
-            raise ValueError(
-                f"a sample row has at most {MAX_SAMPLE_CHARACTERS} characters as JSON, got {len(spelled)}; cut its texts"
-            )
-        self.samples.append(json.loads(spelled))
+        if len(self.samples) < MAX_SAMPLES:
+            self.samples.append(_bounded(row))
+
+    def example(self, kind: str, order: str, row: Mapping[str, Any]) -> None:
+        """Keep a JSON row of a kind if it is among the MAX_EXAMPLES of smallest `order`.
+
+        With a hash as order they are a random sample, the same however the rows are cut into shards.
+        """
+        held = self.examples.get(kind, ())
+        if len(held) < MAX_EXAMPLES or order < held[-1]["example_order"]:
+            self.examples = merge_examples([self.examples, {kind: [{"example_order": order, **_bounded(row)}]}])
+
+
+def merge_examples(parts: Iterable[Examples]) -> Examples:
+    """Return the examples of smallest order of each kind; kinds beyond MAX_EXAMPLE_KINDS, by name, have none."""
+    merged: dict[str, list[Mapping[str, Any]]] = {}
+    for part in parts:
+        for kind, rows in part.items():
+            merged.setdefault(kind, []).extend(rows)
+    return {
+        kind: sorted(merged[kind], key=lambda row: str(row["example_order"]))[:MAX_EXAMPLES]
+        for kind in sorted(merged)[:MAX_EXAMPLE_KINDS]
+    }
+
+
+def _bounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    spelled = json.dumps(dict(row))
+    if len(spelled) > MAX_SAMPLE_CHARACTERS:
+        raise ValueError(
+            f"a sample row has at most {MAX_SAMPLE_CHARACTERS} characters as JSON, got {len(spelled)}; cut its texts"
+        )
+    found: dict[str, Any] = json.loads(spelled)
+    return found
 
 
 ShardFunction = Callable[[Mapping[str, Any], Mapping[str, Any], ShardContext], Iterator[pa.Table]]
@@ -103,6 +135,7 @@ class ShardOutcome:
     counts: Counts
     notes: Mapping[str, float] = field(default_factory=dict)
     samples: list[dict[str, Any]] = field(default_factory=list)
+    examples: Examples = field(default_factory=dict)
     seconds: float = 0.0
     reused: bool = False
     """Whether an earlier attempt made it."""
@@ -158,6 +191,7 @@ def make_shard(call: ShardCall) -> ShardOutcome:
         counts=context.counts,
         notes=context.notes,
         samples=context.samples,
+        examples=context.examples,
         seconds=round(time.monotonic() - started, 3),
     )
     store.write(call.checkpoint, spell_checkpoint(outcome))

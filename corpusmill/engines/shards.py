@@ -17,7 +17,15 @@ import pyarrow as pa
 from corpusmill.counts import Counts
 from corpusmill.engines.engine import Engine, EngineFailedError
 from corpusmill.engines.named import split_name
-from corpusmill.engines.shard import MAX_SAMPLES, ShardCall, ShardFailure, ShardOutcome, read_checkpoint
+from corpusmill.engines.shard import (
+    MAX_SAMPLES,
+    Examples,
+    ShardCall,
+    ShardFailure,
+    ShardOutcome,
+    merge_examples,
+    read_checkpoint,
+)
 from corpusmill.fingerprint import code_version, fingerprint
 from corpusmill.lake.files import WrittenFile
 from corpusmill.lake.partitions import Attempt
@@ -94,6 +102,7 @@ class ShardTotals:
     counts: Counts
     notes: Mapping[str, float]
     samples: list[dict[str, Any]]
+    examples: Examples
     seconds: float
     """Work time summed over the shards, whoever made them."""
     num_shards: int
@@ -147,6 +156,7 @@ def total(outcomes: Iterable[ShardOutcome]) -> ShardTotals:
         counts=counts,
         notes=dict(sorted(notes.items())),
         samples=[row for outcome in outcomes for row in outcome.samples][:MAX_SAMPLES],
+        examples=merge_examples(outcome.examples for outcome in outcomes),
         seconds=round(sum(outcome.seconds for outcome in outcomes), 3),
         num_shards=len(outcomes),
         num_reused=sum(outcome.reused for outcome in outcomes),

@@ -3,6 +3,7 @@
 One shard a text file; a verdict names the text file that it judged. A document without text is judged `failure`.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,13 +12,16 @@ import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate import code, stem, web
-from corpusmill.engines.shard import ShardContext
+from corpusmill.engines.shard import MAX_EXAMPLES, ShardContext
+from corpusmill.engines.shards import total
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import extract
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.task import Job, Outcome
+from corpusmill.tasks.verdict_statistics import language_table, spread_table
 
+EXCERPT_CHARACTERS = 160
 JUDGES = {"web": web, "code": code, "stem": stem}
 """By kind of text; parameters name one under `judge`."""
 
@@ -43,9 +47,24 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         inputs=[{"text_file": job.lake.store.key(file.path)} for file in files],
         parameters=job.parameters,
     )
-    dropped = outcome_of(shards).counts.dropped
-    funnel = [{"reason": reason, "documents": number} for reason, number in _by_size(dropped)]
-    return outcome_of(shards, tables={"drop_reasons": funnel})
+    sums = total(shards)
+    return outcome_of(
+        shards,
+        tables={
+            "drop_reasons": [
+                {"reason": reason, "documents": number} for reason, number in _by_size(sums.counts.dropped)
+            ],
+            "languages": language_table(job.lake.store, sums.files),
+        },
+        listings={
+            "statistics": spread_table(job.lake.store, sums.files, job.schema),
+            "dropped": [
+                {name: value for name, value in row.items() if name != "example_order"}
+                for rows in sums.examples.values()
+                for row in rows
+            ],
+        },
+    )
 
 
 def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
@@ -59,6 +78,7 @@ def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], contex
         context.add_counts(_counts(named))
         for row in _drops(texts, named):
             context.sample(row)
+            context.example(row["drop_reason"], row["doc_id"], row)
         yield named
 
 
@@ -71,15 +91,19 @@ def _by_size(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _drops(texts: pa.Table, verdicts: pa.Table) -> list[dict[str, Any]]:
-    """Return two dropped documents of a batch with the start of their text."""
-    dropped = pc.indices_nonzero(pc.is_valid(verdicts["drop_reason"]))[:2].to_pylist()
-    return [
-        {
-            "locator": texts["locator"][row].as_py(),
-            "drop_reason": verdicts["drop_reason"][row].as_py(),
+def _drops(texts: pa.Table, verdicts: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield, for each reason, the dropped documents of a batch with the smallest ids, with the start of their text."""
+    seen: Counter[str] = Counter()
+    order = pc.sort_indices(verdicts["doc_id"])
+    for row in order.to_pylist():
+        reason = verdicts["drop_reason"][row].as_py()
+        if reason is None or seen[reason] == MAX_EXAMPLES:
+            continue
+        seen[reason] += 1
+        yield {
+            "drop_reason": reason,
+            "doc_id": verdicts["doc_id"][row].as_py(),
+            "locator": texts["locator"][row].as_py()[-120:],
             "language": verdicts["language"][row].as_py(),
-            "text": (texts["text"][row].as_py() or "")[:200],
+            "text": (texts["text"][row].as_py() or "")[:EXCERPT_CHARACTERS],
         }
-        for row in dropped
-    ]

@@ -84,6 +84,8 @@ class Outcome:
     """Flat scalars; named alike in every task so that they plot over partitions."""
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Small tables for the asset's page."""
+    listings: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Tables of some hundred short rows, which the page shows on demand."""
     samples: Sequence[Mapping[str, Any]] = ()
     gates: Mapping[str, Gate] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -234,6 +236,7 @@ def _result(name: str, table: str, job: Job, outcome: Outcome) -> dict[str, Any]
         "counts": outcome.counts.to_json(),
         "metrics": dict(outcome.metrics),
         "tables": {title: [dict(row) for row in rows] for title, rows in outcome.tables.items()},
+        "listings": {title: [dict(row) for row in rows] for title, rows in outcome.listings.items()},
         "samples": [dict(row) for row in outcome.samples],
         "gates": {
             title: {"passed": gate.passed, "message": gate.message, "numbers": dict(gate.numbers)}

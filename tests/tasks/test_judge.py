@@ -1,0 +1,59 @@
+"""Verdicts as a task: what the asset's page is given."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from corpusmill.engines.shard import MAX_EXAMPLES
+from corpusmill.lake.tables import Lake
+from corpusmill.settings import Settings, settings_from_table
+from corpusmill.tasks.task import execute
+
+SHORT, OTHER_LANGUAGE = "Too short to be kept by any rule.", "Dies ist ein Satz in deutscher Sprache. " * 20
+NUM_SHORT = 2 * MAX_EXAMPLES
+
+
+def settings_in(tmp_path: Path) -> Settings:
+    lines = [json.dumps({"text": f"{SHORT} {number}"}) for number in range(NUM_SHORT)]
+    lines += [json.dumps({"text": OTHER_LANGUAGE})] * 2
+    folder = tmp_path / "web" / "2024"
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    source = {"uri": "web", "format": "jsonl"}
+    return settings_from_table({"spark": {"engine": "plain"}, "sources": {"web": source}}, base=tmp_path)
+
+
+def judge(settings: Settings, *, records_per_shard: int = 1000) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    steps = {
+        "records": {},
+        "extract": {"method": "plain", "records_per_shard": records_per_shard},
+        "judge": {"judge": "web"},
+    }
+    for task, parameters in steps.items():
+        arguments = {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "parameters": parameters}
+        result = execute(task, arguments, lambda message, numbers: None)
+    return result
+
+
+def test_every_reason_has_its_examples_the_same_however_the_rows_are_cut(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "whole")
+    listed = judge(settings)["listings"]["dropped"]
+    short = [row for row in listed if row["drop_reason"] == "too_few_words"]
+    assert (len(short), len(listed)) == (MAX_EXAMPLES, MAX_EXAMPLES + 2)
+    verdicts = Lake(settings.lake).read("curated/web/verdicts")
+    dropped = verdicts.filter(verdicts["drop_reason"].to_numpy() == "too_few_words")["doc_id"].to_pylist()
+    assert [row["doc_id"] for row in short] == sorted(dropped)[:MAX_EXAMPLES]
+    assert all(row["text"].startswith(SHORT) for row in short)
+    cut = judge(settings_in(tmp_path / "cut"), records_per_shard=7)
+    assert (cut["metrics"]["shards"], cut["listings"]["dropped"]) == (6, listed)
+
+
+def test_languages_and_the_spread_of_each_statistic_are_shown(tmp_path: Path) -> None:
+    result = judge(settings_in(tmp_path))
+    languages = {row["language"]: row for row in result["tables"]["languages"]}
+    assert languages["en"] == {"language": "en", "documents": NUM_SHORT, "dropped": NUM_SHORT}
+    assert languages["de"] == {"language": "de", "documents": 2, "dropped": 2}
+    spreads = {row["statistic"]: row for row in result["listings"]["statistics"]}
+    assert (spreads["words"]["documents"], spreads["words"]["median"]) == (NUM_SHORT + 2, 9.0)
+    assert spreads["words"]["p95"] == 9.0
