@@ -26,13 +26,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from resiliparse.extract.html2text import extract_plain_text
 
-from benchmarks.harness import Measure, at_least, at_most, print_measures
+from benchmarks.harness import Bar, Measure, at_least, at_most, print_measures
 from corpusmill.curate.contamination import find_contamination
 from corpusmill.curate.contamination_build import build_index
 from corpusmill.curate.contamination_index import ContaminationIndex
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 BENCHMARKS = {"gsm8k_test": "question", "humaneval": "prompt", "mbpp": "prompt"}
+Way = Callable[[str, random.Random], str]
+"""How an item is changed before it is planted."""
 PLAIN = "13-gram set in Python"
 HOST_CHARACTERS = 4000
 NUM_GENERATED_ITEMS = 100_000
@@ -73,7 +75,7 @@ class PlainSet:
 
     def find(self, documents: pa.Table) -> set[tuple[str, str, str]]:
         """Return (doc_id, benchmark, item) of everything found."""
-        found = set()
+        found: set[tuple[str, str, str]] = set()
         for doc_id, text in zip(documents["doc_id"].to_pylist(), documents["text"].to_pylist(), strict=True):
             words = plain_words(text)
             for length in self._lengths:
@@ -92,7 +94,7 @@ def _ngrams(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
 
 
 def _found(items: pa.Table, documents: pa.Table, index: ContaminationIndex, plain: PlainSet) -> list[Measure]:
-    ways: dict[str, tuple[Callable[[str, random.Random], str], Any]] = {
+    ways: dict[str, tuple[Way, Bar | None]] = {
         "verbatim": (lambda text, rng: text, at_least(100.0)),
         "re-wrapped": (rewrap, at_least(100.0)),
         "with changed numbers": (change_numbers, None),
@@ -181,7 +183,7 @@ def _large_index(documents: pa.Table) -> list[Measure]:
     ]
 
 
-def plant(items: pa.Table, documents: pa.Table, way: Callable[[str, random.Random], str]) -> pa.Table:
+def plant(items: pa.Table, documents: pa.Table, way: Way) -> pa.Table:
     """Return one document for each item, of the same number: a clean one with the changed item between its lines."""
     rng = random.Random(0)
     hosts = documents["text"].to_pylist()
@@ -196,8 +198,14 @@ def plant(items: pa.Table, documents: pa.Table, way: Callable[[str, random.Rando
 
 def rewrap(text: str, rng: random.Random) -> str:
     """Return the same words in other lines, case, punctuation and quoting."""
-    text = rng.choice([str.lower, str.upper, str.title, str])(text)
-    punctuation = rng.choice([{}, {",": ";", ".": " ...", "'": "\u2019", '"': "\u201c"}, {",": " ,", "?": " ?!"}])
+    case = rng.randrange(4)
+    text = [text, text.lower(), text.upper(), text.title()][case]
+    changes: tuple[dict[str, str], ...] = (
+        {},
+        {",": ";", ".": " ...", "'": "\u2019", '"': "\u201c"},
+        {",": " ,", "?": " ?!"},
+    )
+    punctuation = rng.choice(changes)
     text = "".join(punctuation.get(character, character) for character in text)
     if rng.random() < 0.7:
         text = "\n".join(textwrap.wrap(text, rng.choice([20, 40, 72]), break_long_words=False))

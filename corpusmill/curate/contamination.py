@@ -123,9 +123,8 @@ def _judge(reference: int, group: list[Any], found: np.ndarray, index: Contamina
     share = float(kernels.weigh_share(own, window, index.first_use, index.num_references))
     if any(run[3] == behind - first - rules.part_words + 1 for run in group):
         return kernels.WHOLE_ITEM, share
-    longest = max(run[3] for run in group) + rules.part_words - 1
-    is_half_there = longest >= rules.ngram_words and share >= rules.min_ngram_share
-    if is_half_there or any(_is_evidence(run, index) for run in group):
+    is_half_there = share >= rules.min_ngram_share
+    if any(_is_evidence(run, index) or (is_half_there and _is_own(run, index)) for run in group):
         return kernels.NGRAM, share
     return (kernels.WEIGHTED if share >= min_share(behind - first, rules) else -1), share
 
@@ -136,6 +135,15 @@ def _is_evidence(run: tuple[int, int, int, int], index: ContaminationIndex) -> b
     behind = use + num_ngrams + index.rules.part_words - 1
     lengths = index.evidence_words[use:behind]
     return bool(((lengths > 0) & (np.arange(use, behind) + lengths <= behind)).any())
+
+
+def _is_own(run: tuple[int, int, int, int], index: ContaminationIndex) -> bool:
+    """Return whether a run has `ngram_words` words, numbers counted, and is not all template."""
+    _, _, use, num_ngrams = run
+    ngrams = index.ngrams[use : use + num_ngrams]
+    fewest = int((index.first_use[ngrams + 1] - index.first_use[ngrams]).min())
+    is_long = num_ngrams + index.rules.part_words - 1 >= index.rules.ngram_words
+    return is_long and fewest <= index.rules.max_sharing_items
 
 
 def _rows(doc_id: str, text: np.ndarray, matches: list[_Match], index: ContaminationIndex) -> pa.Table:

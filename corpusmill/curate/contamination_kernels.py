@@ -80,13 +80,12 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
 def _number(value, keys, buckets):  # type: ignore[no-untyped-def]
     """Return the place of a hash among the sorted keys, -1 where it is none of them."""
     num_buckets = len(buckets) - 1
-    bucket = 0
-    bits = np.uint64(64)
+    shift = np.uint64(64)
     while num_buckets > 1:
         num_buckets >>= 1
-        bits -= np.uint64(1)
-    bucket = np.int64(value >> bits)
-    for place in range(buckets[bucket], buckets[bucket + 1]):
+        shift -= np.uint64(1)
+    bucket = value >> shift
+    for place in range(buckets[bucket], buckets[bucket + np.uint64(1)]):
         if keys[place] == value:
             return place
     return -1

@@ -51,7 +51,7 @@ def _entry(character: str, kind: int) -> int:
     if ord(character) in _COMBINING:
         return SKIPPED << 24
     lower = character.lower()[0]
-    plain, *marks = unicodedata.normalize("NFKD", lower)
+    plain, *marks = list(unicodedata.normalize("NFKD", lower).lower())
     is_letter = unicodedata.category(plain)[0] in "LM" and all(ord(mark) in _COMBINING for mark in marks)
     return kind << 24 | ord(plain if is_letter else lower)
 
