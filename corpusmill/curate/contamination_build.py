@@ -71,7 +71,9 @@ def _normal_references(items: pa.Table) -> tuple[pa.LargeStringArray, pa.Table]:
         parts.append(("answer", items.filter(items["answer"].is_valid())))
     texts = pa.chunked_array([chunk for name, rows in parts for chunk in rows[name].chunks], pa.large_string())
     names = pa.concat_tables(
-        rows.select(["benchmark", "item"]).append_column("is_answer", pa.array([name == "answer"] * len(rows)))
+        rows.select(["benchmark", "item"]).append_column(
+            "is_answer", pa.array([name == "answer"] * len(rows), pa.bool_())
+        )
         for name, rows in parts
     )
     data, offsets = text_buffers(texts)

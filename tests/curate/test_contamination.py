@@ -172,7 +172,7 @@ def test_an_answer_is_found_and_told_apart() -> None:
 
 
 def test_items_that_cannot_be_searched_for_are_told() -> None:
-    built = build_index(items("What is it?", "1 2 3 a b c d e f g", SWAP, None, ""))
+    built = build_index(items("What is it?", "1 2 3 a b c d e f g", SWAP, None, "", answer=pa.nulls(5, pa.string())))
     assert built.num_references == 1
     assert [(row["item"], row["reason"]) for row in built.skipped.to_pylist()] == [
         ("0", "too_short"),
