@@ -9,6 +9,7 @@ from corpusmill.curate.buffers import text_buffers
 from corpusmill.curate.contamination_index import NAMES, ContaminationIndex
 from corpusmill.curate.contamination_rules import ContaminationRules
 from corpusmill.curate.contamination_words import NUMBER_CHARACTER, join_words, read_words, word_table, write_normal
+from corpusmill.curate.hash_lookup import make_buckets
 
 ITEMS = pa.schema(
     [
@@ -21,7 +22,6 @@ ITEMS = pa.schema(
 """Benchmark items. A null text or answer is not searched for."""
 
 _BITS_PER_NGRAM = 16
-_NGRAMS_PER_BUCKET = 4
 _REASONS = ["", "too_short", "too_plain"]
 
 
@@ -120,7 +120,7 @@ def _index_words(texts: pa.LargeStringArray, rules: ContaminationRules) -> dict[
         "keys": keys,
         "first_use": first_use,
         "uses": uses,
-        "buckets": _buckets(keys),
+        "buckets": make_buckets(keys),
         "bitmap": _bitmap(keys),
     }
 
@@ -135,12 +135,6 @@ def _evidence_words(
     _, which, counts = np.unique(hashes[lengths > 0], return_inverse=True, return_counts=True)
     lengths[lengths > 0] *= counts[which] <= rules.max_sharing_items
     return lengths
-
-
-def _buckets(keys: np.ndarray) -> np.ndarray:
-    bits = max(1, int(np.ceil(np.log2(len(keys) / _NGRAMS_PER_BUCKET + 1))))
-    firsts = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
-    return np.append(np.searchsorted(keys, firsts), len(keys)).astype(np.int32)
 
 
 def _bitmap(keys: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from corpusmill.curate.contamination_words import join_words, read_words, write_normal
+from corpusmill.curate.hash_lookup import find_key
 
 WHOLE_ITEM, NGRAM, WEIGHTED = range(3)
 """Kinds of match: all words of the reference, `ngram_words` in a row, enough of its weight."""
@@ -63,7 +64,7 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
     for at in range(num_ngrams):
         if not _is_set(index[6], words[at]):
             continue
-        ngram = _number(words[at], index[2], index[5])
+        ngram = find_key(words[at], index[2], index[5])
         if ngram < 0:
             continue
         first, last = np.int64(starts[at]), np.int64(ends[at + size - 1])
@@ -74,21 +75,6 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
         if _is_same(spelled, length, index[0], index[1][use], index[1][use + size]):
             found[at] = ngram
     return starts[:count].copy(), ends[:count].copy(), found
-
-
-@njit(cache=True, nogil=True)
-def _number(value, keys, buckets):  # type: ignore[no-untyped-def]
-    """Return the place of a hash among the sorted keys, -1 where it is none of them."""
-    num_buckets = len(buckets) - 1
-    shift = np.uint64(64)
-    while num_buckets > 1:
-        num_buckets >>= 1
-        shift -= np.uint64(1)
-    bucket = value >> shift
-    for place in range(buckets[bucket], buckets[bucket + np.uint64(1)]):
-        if keys[place] == value:
-            return place
-    return -1
 
 
 @njit(cache=True, nogil=True)
