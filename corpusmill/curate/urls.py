@@ -1,7 +1,7 @@
 """Canonical URLs: one spelling for addresses that lead to the same page, as a key to find duplicates by.
 
 After RFC 3986, section 6.2.2 (always safe): host in lower case, percent-encoding in its one form, no dot segments. After
-6.2.3 and what crawlers do, safe in nearly all cases: no fragment, no default port, no user or password, `http` for
+6.2.3 and what crawlers do, safe in nearly all cases: no fragment, no port 80 or 443, no user or password, `http` for
 `https`, no `www` label and no dot behind the host (Internet Archive's URL canonicalizers), parameters sorted and those
 that only track a visitor left out, no session, no index page and no slash at the end (Bar-Yossef, Keidar and Schonfeld,
 "Do Not Crawl in the DUST", WWW 2007). International hosts are spelled in ASCII (UTS 46, by the package idna).

@@ -48,9 +48,9 @@ def write_canonical(data, offsets, is_clean, kinds, names, name_ends, is_prefix,
             state = ODD
             start = -1
         else:
-            start, port = _scheme(data, start, end)
+            start = _authority(data, start, end)
         if start >= 0:
-            state, at, start = _write_host(data, start, end, port, kinds, out, at)
+            state, at, start = _write_host(data, start, end, kinds, out, at)
         if state == CANONICAL:
             at, start = _write_path(data, start, end, kinds, pages, page_ends, out, at)
             at = _write_query(data, start, end, kinds, names, name_ends, is_prefix, out, at)
@@ -86,28 +86,26 @@ def _is_odd(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _scheme(data, start, end):  # type: ignore[no-untyped-def]
-    """Return where the authority begins and the default port; -1 where the URL is not of the web."""
-    port = 80
+def _authority(data, start, end):  # type: ignore[no-untyped-def]
+    """Return where user, host and port begin; -1 where the URL is not of the web."""
     at = start
     for number in range(4):
         if at < end and (data[at] | 32) == _START[number]:
             at += 1
     if at - start == 4:
         if at < end and (data[at] | 32) == 115:
-            port = 443
             at += 1
         if at >= end or data[at] != 58:
-            return -1, 0
+            return -1
         at += 1
     elif at != start:
-        return -1, 0
+        return -1
     is_web = at + 2 < end and data[at] == 47 and data[at + 1] == 47
-    return (at + 2 if is_web else -1), port
+    return at + 2 if is_web else -1
 
 
 @njit(cache=True, nogil=True)
-def _write_host(data, start, end, port, kinds, out, at):  # type: ignore[no-untyped-def]
+def _write_host(data, start, end, kinds, out, at):  # type: ignore[no-untyped-def]
     """Write `http://host[:port]` and return the state, the end of what is written and where the path begins."""
     behind = start
     host = start
@@ -130,7 +128,7 @@ def _write_host(data, start, end, port, kinds, out, at):  # type: ignore[no-unty
         out[at + number] = _START[number]
     at += len(_START)
     state, written = _write_name(data, host, last, kinds, out, at)
-    if state == CANONICAL and given and given != port:
+    if state == CANONICAL and given and given != 80 and given != 443:
         written = _write_number(given, out, written)
     return state, written, behind
 
