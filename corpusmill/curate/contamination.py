@@ -55,7 +55,9 @@ def find_contamination(documents: pa.Table, index: ContaminationIndex) -> pa.Tab
         return CONTAMINATION.empty_table()
     data, offsets = text_buffers(documents["text"])
     least_run = _least_run(index)
-    may = kernels.may_hold(data, offsets, word_table(), index.bitmap, index.rules.part_words, least_run)
+    may = kernels.may_hold(
+        data, offsets, word_table(), (index.keys, index.buckets, index.bitmap), index.rules.part_words, least_run
+    )
     parts = [CONTAMINATION.empty_table()]
     for row in np.flatnonzero(may).tolist():
         text = data[offsets[row] : offsets[row + 1]]
@@ -81,9 +83,9 @@ def _find_in_text(text: np.ndarray, index: ContaminationIndex, least_run: int) -
     rules = index.rules
     arrays = (index.text, index.word_starts, index.keys, index.first_use, index.uses, index.buckets, index.bitmap)
     starts, ends, found = kernels.find_ngrams(text, word_table(), rules.part_words, arrays)
-    runs = kernels.find_runs(
-        found, index.ngrams, index.first_word, index.first_use, index.uses, least_run, rules.max_uses
-    )
+    places = (index.ngrams, index.first_word, index.first_use, index.uses)
+    long_run = rules.ngram_words - rules.part_words + 1
+    runs = kernels.find_runs(found, places, least_run, long_run, rules.max_sharing_items, rules.max_uses)
     for reference, group in _groups(runs, index):
         kind, share = _judge(reference, group, found, index)
         if kind >= 0:

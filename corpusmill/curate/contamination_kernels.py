@@ -1,8 +1,8 @@
 """Searching a document for benchmark items: a first look that clears nearly every document, and the comparison behind it.
 
 Everything stands on n-grams of `part_words` words (5): w words in a row that are the same in document and reference are
-w - 4 such n-grams in a row. Worked example with references of at least 8 words: a document without 4 n-grams in a row
-whose bits are set holds none of them and is done after one pass. In the others each n-gram is looked up and its words
+w - 4 such n-grams in a row. Worked example with references of at least 8 words: a document without 4 known n-grams in a row
+holds none of them and is done after one pass. In the others each n-gram is looked up and its words
 are compared, so that equal hashes of different words count for nothing; what is the same in a row is a run. Around the
 runs of one reference the n-grams of the document are weighed against those of the reference.
 
@@ -21,8 +21,12 @@ WHOLE_ITEM, NGRAM, WEIGHTED = range(3)
 
 
 @njit(cache=True, nogil=True)
-def may_hold(data, offsets, table, bitmap, size, least_run):  # type: ignore[no-untyped-def]
-    """Return whether each text has `least_run` n-grams of `size` words in a row whose bits are set in the bitmap."""
+def may_hold(data, offsets, table, index, size, least_run):  # type: ignore[no-untyped-def]
+    """Return whether each text has `least_run` n-grams of `size` words in a row whose hashes are in the index.
+
+    `index` is (keys, buckets, bitmap).
+    """
+    keys, buckets, bitmap = index
     longest = 0
     for row in range(len(offsets) - 1):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -35,7 +39,8 @@ def may_hold(data, offsets, table, bitmap, size, least_run):  # type: ignore[no-
         count = join_words(words, count, size, words)
         run = 0
         for at in range(count):
-            run = run + 1 if _is_set(bitmap, words[at]) else 0
+            is_known = _is_set(bitmap, words[at]) and find_key(words[at], keys, buckets) >= 0
+            run = run + 1 if is_known else 0
             if run == least_run:
                 may[row] = True
                 break
@@ -88,11 +93,14 @@ def _is_same(spelled, length, text, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def find_runs(found, ngrams, first_word, first_use, uses, least_run, max_uses):  # type: ignore[no-untyped-def]
+def find_runs(found, index, least_run, long_run, max_sharing, max_uses):  # type: ignore[no-untyped-def]
     """Return (reference, place in the document, place in the index, n-grams) of every longest run of equal n-grams.
 
-    Runs shorter than `least_run` do not count, nor those whose n-grams all have more than `max_uses` uses.
+    A run counts from `least_run` n-grams on if it is all of the reference, or one of its n-grams has at most `max_sharing`
+    uses; any counts from `long_run` on. Comparing starts at n-grams with at most `max_uses` uses. `index` is (ngrams,
+    first_word, first_use, uses).
     """
+    ngrams, first_word, first_use, uses = index
     runs = [(np.int64(0), np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
     end = 0
     for at in range(len(found)):
@@ -121,11 +129,21 @@ def find_runs(found, ngrams, first_word, first_use, uses, least_run, max_uses): 
             behind = 1
             while at + behind < end and use + behind < len(ngrams) and ngrams[use + behind] == found[at + behind]:
                 behind += 1
-            if before + behind >= least_run:
-                runs.append(
-                    (np.int64(reference), np.int64(at - before), np.int64(use - before), np.int64(before + behind))
-                )
+            length = before + behind
+            is_all = use - before == first_word[reference] and ngrams[use + behind] < 0
+            is_own = is_all or length >= long_run or _fewest(found, at - before, length, first_use) <= max_sharing
+            if length >= least_run and is_own:
+                runs.append((np.int64(reference), np.int64(at - before), np.int64(use - before), np.int64(length)))
     return runs
+
+
+@njit(cache=True, nogil=True)
+def _fewest(found, start, length, first_use):  # type: ignore[no-untyped-def]
+    """Return the fewest uses that one of some n-grams has."""
+    fewest = first_use[found[start] + 1] - first_use[found[start]]
+    for at in range(start + 1, start + length):
+        fewest = min(fewest, first_use[found[at] + 1] - first_use[found[at]])
+    return fewest
 
 
 @njit(cache=True, nogil=True, inline="always")
