@@ -17,6 +17,7 @@ from corpusmill.curate.edits import merge_edits
 from corpusmill.curate.licenses import PERMISSIVE, is_allowed
 from corpusmill.curate.parsing import parses
 from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii_kinds import CODE_PII
 from corpusmill.curate.verdicts import Check, Judged
 
 _FEW_TEXTS = 1024
@@ -57,7 +58,7 @@ class CodeRules:
     must_parse: bool = True
     """Ours: what does not parse was cut or is of another language (Python 2 among it)."""
     masks_pii: bool = True
-    """E-mail addresses only: in code, four numbers with dots are mostly a version."""
+    """The kinds of `CODE_PII`."""
 
 
 _STATISTICS = (*STATISTICS, "parses")
@@ -89,6 +90,9 @@ def _judge(texts: pa.Table, rules: CodeRules) -> pa.Table:
     verdict_of_parser = [parses(text, language) for text, language in zip(contents, languages, strict=True)]
     statistics["parses"] = np.array([np.nan if found is None else float(found) for found in verdict_of_parser])
     statistics["parses"][is_long] = np.nan
+    pii = (
+        find_pii(pa.chunked_array([contents], pa.large_string()), CODE_PII) if rules.masks_pii else [[]] * len(contents)
+    )
     checks = [
         *_license_checks(texts["license"].to_pylist(), rules),
         *_language_checks(languages, rules),
@@ -102,7 +106,7 @@ def _judge(texts: pa.Table, rules: CodeRules) -> pa.Table:
             languages=languages,
             language_scores=[None] * len(texts),
             checks=checks,
-            edits=[merge_edits(find_pii(text, has_ip_addresses=False) if rules.masks_pii else []) for text in contents],
+            edits=[merge_edits(found) for found in pii],
             statistics=statistics,
         )
     )

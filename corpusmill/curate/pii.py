@@ -1,95 +1,125 @@
-"""E-mail and public IP addresses in a text, as edits that put a placeholder there (FineWeb, Penedo et al. 2024, section 3.1).
+"""Personal data, keys and tokens in texts, as edits that put a placeholder there.
 
-Linear in the text whatever it holds: an address is looked for around each `@`, a number only where four parts can stand.
+A kernel passes over the bytes and names the few places worth a look (`pii_kernels`); these are judged by their form, their
+check digits and the words before them. A text without candidates costs no Python at all.
 """
 
 import ipaddress
 import re
+from collections.abc import Sequence
 
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.curate import pii_kernels
+from corpusmill.curate.buffers import text_buffers
 from corpusmill.curate.edits import Edit
+from corpusmill.curate.pii_keys import find_assigned_secrets, find_keys
+from corpusmill.curate.pii_kinds import IPV6_PLACEHOLDER, KINDS, PLACEHOLDERS, PiiPolicy
+from corpusmill.curate.pii_numbers import find_numbers
+from corpusmill.curate.pii_place import Found, Place
+from corpusmill.curate.pii_tokens import find_tokens
 
-EMAIL_REPLACEMENT = "email@example.com"
-IPV4_REPLACEMENT = "192.0.2.1"
-"""Of TEST-NET-1 (RFC 5737), so that nobody's machine is named."""
-IPV6_REPLACEMENT = "2001:db8::1"
+STATISTICS = tuple(f"pii_{kind}" for kind in KINDS)
+"""Columns of `count_pii`."""
 
-_LOCAL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9](?:[A-Za-z0-9._%+-]{0,62}[A-Za-z0-9_%+-])?$")
-_LOCAL_CHARACTERS = 65  # one more than an address may have, to see that it begins there
-_DOMAIN = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9-])")
-_IPV4 = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\w|\.\d)")
-_COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
-_IPV6_CHARACTERS = frozenset("0123456789abcdefABCDEF:")
-_IPV6_LENGTH = 39
-_ALLOCATED_IPV6 = ipaddress.ip_network("2000::/3")
+_AROUND_BYTES = 64
 _RESERVED_DOMAINS = ("example.com", "example.org", "example.net", ".example", ".test", ".invalid", ".localhost")
+"""RFC 2606: nobody's."""
+_VERSION = re.compile(
+    r"(?:(?<!\w)(?:v|ver|version|versión|versione|release|rev|revision|section|sec|paragraph|chapter|clause|build)|§)"
+    r"[.: `'\"]{0,3}\Z",
+    re.IGNORECASE,
+)
+"""Before four numbers with full stops that are no address."""
+_LOOKS = {
+    pii_kernels.EMAIL: {"email"},
+    pii_kernels.IPV4: {"ip_address"},
+    pii_kernels.IPV6: {"ip_address"},
+    pii_kernels.NUMBER: {
+        *("card", "us_ssn", "us_itin", "us_passport", "uk_nino", "uk_nhs", "es_nif", "fr_nir", "de_tax_id"),
+        *("pl_pesel", "br_cpf", "phone"),
+    },
+    pii_kernels.TOKEN: {"iban", "uk_nino", "es_nif", "fr_nir", "it_fiscal_code", "crypto_address"},
+    pii_kernels.KEY: {"aws_key", "github_token", "slack_token", "google_api_key", "stripe_key", "package_token", "jwt"},
+    pii_kernels.ASSIGNED: {"secret"},
+    pii_kernels.PRIVATE_KEY: {"private_key"},
+}
 
 
-def find_pii(text: str, *, has_ip_addresses: bool = True) -> list[Edit]:
-    """Return the edits that mask addresses. Reserved example domains and private addresses are nobody's."""
-    edits = list(_emails(text)) if "@" in text else []
-    if has_ip_addresses:
-        edits += _ipv4_addresses(text)
-        edits += _ipv6_addresses(text)
-    return edits
+def find_pii(texts: pa.ChunkedArray, policy: PiiPolicy) -> list[list[Edit]]:
+    """Return the edits of each text for the kinds that the policy does not leave; a null text has none.
+
+    Spans are in characters, sorted by start, and may overlap: `merge_edits` makes one of those that do.
+    """
+    data, offsets = text_buffers(texts)
+    kinds = policy.kinds
+    wanted = sum(1 << look for look, its_kinds in _LOOKS.items() if its_kinds & kinds)
+    candidates = pii_kernels.find_candidates(data, offsets, wanted)
+    edits: list[list[Edit]] = [[] for _ in range(len(offsets) - 1)]
+    if not len(candidates):
+        return edits
+    view = memoryview(data)  # type: ignore[arg-type]
+    rows, starts, ends, characters, looks = candidates.T.tolist()
+    firsts, lasts = offsets[:-1][rows].tolist(), offsets[1:][rows].tolist()
+    for index, row in enumerate(rows):
+        start, end = starts[index], ends[index]
+        place = Place(
+            _text(view[max(firsts[index], start - _AROUND_BYTES) : start]),
+            _text(view[start:end]),
+            _text(view[end : min(lasts[index], end + _AROUND_BYTES)]),
+        )
+        for kind, first, last in _look(looks[index], place, kinds, policy.phone_regions):
+            edits[row].append(_edit(kind, characters[index] + first, characters[index] + last, place))
+    return [sorted(set(found)) if len(found) > 1 else found for found in edits]
 
 
-def _emails(text: str) -> list[Edit]:
-    edits = []
-    position = text.find("@")
-    behind = 0
-    while position >= 0:
-        local = _LOCAL.search(text[max(behind, position - _LOCAL_CHARACTERS) : position])
-        domain = _DOMAIN.match(text, position + 1)
-        if local and domain and not domain[0].lower().endswith(_RESERVED_DOMAINS):
-            behind = domain.end()
-            start = position - len(local[0])
-            edits.append(Edit(start=start, end=behind, kind="email", replacement=EMAIL_REPLACEMENT))
-        position = text.find("@", position + 1)
-    return edits
+def count_pii(edits: Sequence[Sequence[Edit]], policy: PiiPolicy) -> dict[str, np.ndarray]:
+    """Return the number of spans by kind, a float64 per text under each name of STATISTICS; NaN for kinds not looked for."""
+    counts = {name: np.zeros(len(edits)) for name in STATISTICS}
+    for row, found in enumerate(edits):
+        for edit in found:
+            if edit.kind in PLACEHOLDERS:
+                counts[f"pii_{edit.kind}"][row] += 1
+    for kind in set(KINDS) - policy.kinds:
+        counts[f"pii_{kind}"][:] = np.nan
+    return counts
 
 
-def _ipv4_addresses(text: str) -> list[Edit]:
-    return [
-        Edit(start=found.start(), end=found.end(), kind="ip_address", replacement=IPV4_REPLACEMENT)
-        for found in _IPV4.finditer(text)
-        # Asked here, as a pattern that begins by looking back is five times slower.
-        if _begins_number(text, found.start()) and _is_public(found[0])
-    ]
+def drops_for_pii(edits: Sequence[Sequence[Edit]], policy: PiiPolicy) -> np.ndarray:
+    """Return per text whether it holds a kind for which the policy drops the document."""
+    return np.array([any(policy.drops(edit.kind) for edit in found) for found in edits], bool)
 
 
-def _begins_number(text: str, start: int) -> bool:
-    return start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "._")
+def _text(data: memoryview) -> str:
+    # Windows may begin or end inside a character, whose rest is left out.
+    return bytes(data).decode("utf-8", "ignore")
 
 
-def _ipv6_addresses(text: str) -> list[Edit]:
-    """Look at the run of hexadecimal digits and colons around each pair of colons."""
-    edits = []
-    behind = 0
-    for found in _COLONS.finditer(text):
-        if found.start() < behind:
-            continue
-        start, end = _widened(text, found.start(), found.end())
-        behind = end
-        if _is_public(text[start:end]):
-            edits.append(Edit(start=start, end=end, kind="ip_address", replacement=IPV6_REPLACEMENT))
-    return edits
-
-
-def _widened(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span with the IPv6 characters at both sides; empty where it touches a word, which no address does."""
-    first, last = max(0, start - _IPV6_LENGTH - 1), min(len(text), end + _IPV6_LENGTH + 1)
-    while start > first and text[start - 1] in _IPV6_CHARACTERS:
-        start -= 1
-    while end < last and text[end] in _IPV6_CHARACTERS:
-        end += 1
-    touches = (start > 0 and text[start - 1].isalnum()) or (end < len(text) and text[end].isalnum())
-    return (end, end) if touches else (start, end)
+def _look(look: int, place: Place, kinds: frozenset[str], phone_regions: Sequence[str]) -> list[Found]:
+    whole = (0, len(place.body))
+    if look == pii_kernels.NUMBER:
+        return find_numbers(place, kinds, phone_regions)
+    if look == pii_kernels.EMAIL:
+        return [] if place.body.lower().endswith(_RESERVED_DOMAINS) else [("email", *whole)]
+    if look in (pii_kernels.IPV4, pii_kernels.IPV6):
+        return [("ip_address", *whole)] if _is_public(place.body) and not _VERSION.search(place.before) else []
+    if look == pii_kernels.TOKEN:
+        return find_tokens(place, kinds)
+    if look == pii_kernels.KEY:
+        return find_keys(place, kinds)
+    if look == pii_kernels.ASSIGNED:
+        return find_assigned_secrets(place)
+    return [("private_key", *whole)]
 
 
 def _is_public(address: str) -> bool:
     try:
-        found = ipaddress.ip_address(address)
+        return ipaddress.ip_address(address).is_global
     except ValueError:
         return False
-    # `a::b` is C++ as well as an address: only what registries give out counts.
-    return found.is_global and (found.version == 4 or found in _ALLOCATED_IPV6)
+
+
+def _edit(kind: str, start: int, end: int, place: Place) -> Edit:
+    is_ipv6 = kind == "ip_address" and ":" in place.body
+    return Edit(start=start, end=end, kind=kind, replacement=IPV6_PLACEHOLDER if is_ipv6 else PLACEHOLDERS[kind])

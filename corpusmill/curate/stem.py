@@ -16,6 +16,7 @@ from corpusmill.curate import verdicts
 from corpusmill.curate.edits import merge_edits
 from corpusmill.curate.language import detect_languages
 from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.verdicts import Check, Judged
 from corpusmill.curate.web import WebRules, measure
 
@@ -91,13 +92,16 @@ def _judge(texts: pa.Table, rules: StemRules) -> pa.Table:
     statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
         formulas, measured["characters"]
     )
+    pii = (
+        find_pii(pa.chunked_array([contents], pa.large_string()), WEB_PII) if rules.masks_pii else [[]] * len(contents)
+    )
     return verdicts.verdict_table(
         Judged(
             doc_ids=texts["doc_id"],
             languages=languages,
             language_scores=scores,
             checks=_checks(statistics, languages, scores, rules),
-            edits=[merge_edits(find_pii(text) if rules.masks_pii else []) for text in contents],
+            edits=[merge_edits(found) for found in pii],
             statistics=statistics,
         )
     )

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from corpusmill.curate import verdicts
 from corpusmill.curate.buffers import text_buffers
-from corpusmill.curate.edits import Edit, merge_edits
+from corpusmill.curate.edits import merge_edits
 from corpusmill.curate.language import detect_languages
 from corpusmill.curate.line_cuts import LineCuts, cut_lines
 from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.text_kernels import STATISTICS, measure_texts, word_hash
 from corpusmill.curate.verdicts import Check, Judged
 
@@ -116,7 +117,10 @@ def _judge(texts: pa.Table, rules: WebRules) -> pa.Table:
         *_c4(statistics, cuts, rules),
         *_fineweb(statistics, rules),
     ]
-    edits = [_edits(text, cut, rules) for text, cut in zip(contents, cuts, strict=True)]
+    pii = (
+        find_pii(pa.chunked_array([contents], pa.large_string()), WEB_PII) if rules.masks_pii else [[]] * len(contents)
+    )
+    edits = [merge_edits([*cut.edits, *masks]) for cut, masks in zip(cuts, pii, strict=True)]
     return verdicts.verdict_table(
         Judged(
             doc_ids=texts["doc_id"],
@@ -139,10 +143,6 @@ def measure(column: pa.ChunkedArray, rules: WebRules) -> dict[str, np.ndarray]:
 
 def _cut(text: str, rules: WebRules) -> LineCuts:
     return cut_lines(text, min_words=rules.min_line_words, max_word_characters=rules.max_word_characters)
-
-
-def _edits(text: str, cuts: LineCuts, rules: WebRules) -> list[Edit]:
-    return merge_edits([*cuts.edits, *(find_pii(text) if rules.masks_pii else [])])
 
 
 def _floats(cuts: list[LineCuts], name: str) -> np.ndarray:
