@@ -31,8 +31,8 @@ PEERS = {
 }
 SPEED_BAR = 100.0
 """MB/s on one core, all kinds, text already in Arrow."""
-FALSE_BAR = 5.0
-"""Spans per MB of clean text; what is left there are invented addresses of examples."""
+FALSE_BAR = 1.0
+"""Spans per MB of clean text, without e-mail addresses: the documentation names its authors' real ones."""
 _ROUNDS = 5
 _PRESIDIO_BYTES = 400_000
 
@@ -130,7 +130,7 @@ def _clean() -> list[Measure]:
     few_megabytes = sum(len(text.encode()) for text in few) / 1e6
     presidio, datatrove = _run_peer("presidio", few), _run_peer("datatrove", texts)
     mine, theirs = Counter(_kinds(_ours(few))), Counter(_kinds(presidio.spans))
-    false_ones = sum(len(spans) for spans in _ours(texts))
+    false_ones = sum(kind != "email" for kind in _kinds(_ours(texts)))
     return [
         Measure(
             measure=f"all kinds, {megabytes:.0f} MB of clean text, one core (MB/s)",

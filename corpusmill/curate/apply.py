@@ -1,4 +1,4 @@
-"""From judged texts to documents: the edits of each verdict applied, its language taken over."""
+"""From judged texts to documents: the edits of each verdict applied, its language and licence taken over."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +28,7 @@ def apply_edits(text: str, edits: Sequence[Mapping[str, Any]] | None) -> str:
 def curated_documents(texts: pa.Table, verdicts: pa.Table) -> pa.Table:
     """Return DOCUMENTS for EXTRACTED rows, in their order, each with the edits and language of its verdict.
 
+    The licence is the verdict's where its judge resolves one (source files), else the text's.
     Verdicts are joined by doc_id; a text without one is a ValueError. Whether a row was dropped is not looked at: the
     caller passes the texts that stay. A text that its edits leave empty stays, as an empty text.
     """
@@ -35,11 +36,14 @@ def curated_documents(texts: pa.Table, verdicts: pa.Table) -> pa.Table:
     if places.null_count:
         missing = texts["doc_id"].filter(pc.is_null(places))[0].as_py()
         raise ValueError(f"document {missing} has no verdict: judge its partition again")
-    joined = verdicts.select(["language", "edits"]).take(places)
+    taken = [name for name in ("language", "edits", "license") if name in verdicts.column_names]
+    joined = verdicts.select(taken).take(places)
     contents, hashes = _edited(texts, joined["edits"])
     columns = {
         name: texts[name] for name in ("doc_id", "source", "snapshot", "url", "title", "content_type", "license")
     }
+    if "license" in taken:
+        columns["license"] = joined["license"]
     columns |= {"language": joined["language"], "text": contents, "text_hash": hashes, "meta": texts["meta"]}
     arrays = [columns.get(field.name, pa.nulls(len(texts), field.type)) for field in DOCUMENTS]
     return pa.Table.from_arrays(arrays, schema=DOCUMENTS)

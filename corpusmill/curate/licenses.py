@@ -1,100 +1,130 @@
-"""The licence gate: may a text under this SPDX expression be trained on?
+"""The licence gate: may a text under this SPDX expression be trained on, and how strict is it?
 
-Of `A OR B` one allowed licence is enough, of `A AND B` both are needed, `A WITH exception` is judged as A (an exception
-only ever gives more freedom), `A+` as A or later.
+Of `A OR B` one licence is enough, of `A AND B` both are needed, `A WITH exception` is judged as A (an exception only ever
+gives more freedom), `A+` as A or later. What cannot be read is not allowed, and nothing is stricter.
 """
 
+import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from enum import IntEnum
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from license_expression import ExpressionError, LicenseWithExceptionSymbol, get_spdx_licensing
 
 PERMISSIVE = (
-    *("0BSD", "Apache-2.0", "Artistic-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-2-Clause-Patent", "BSD-3-Clause"),
+    *("0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-2-Clause-Patent", "BSD-3-Clause"),
     *("BSD-3-Clause-Clear", "BSD-4-Clause", "BSL-1.0", "BlueOak-1.0.0", "CC-BY-4.0", "CC0-1.0", "FTL", "HPND", "ICU"),
-    *(
-        "ISC",
-        "LicenseRef-BSD",
-        "LicenseRef-PublicDomain",
-        "MIT",
-        "MIT-0",
-        "MIT-CMU",
-        "MIT-Modern-Variant",
-        "MulanPSL-2.0",
-    ),
-    *("NCSA", "OpenSSL", "PHP-3.01", "PSF-2.0", "PostgreSQL", "Python-2.0", "Ruby", "UPL-1.0", "Unicode-3.0"),
-    *("Unlicense", "Vim", "W3C", "WTFPL", "X11", "Zlib", "libpng-2.0"),
+    *("ISC", "LicenseRef-BSD", "LicenseRef-PublicDomain", "MIT", "MIT-0", "MIT-CMU", "MIT-Modern-Variant"),
+    *("MulanPSL-2.0", "NCSA", "OpenSSL", "PHP-3.01", "PSF-2.0", "PostgreSQL", "Python-2.0", "UPL-1.0"),
+    *("Unicode-3.0", "Unlicense", "W3C", "WTFPL", "X11", "Zlib", "libpng-2.0"),
 )
 """Licences that ask for attribution at most: SPDX identifiers from the Blue Oak Council's list (as The Stack does,
-Kocetkov et al. 2022, section 3), Creative Commons attribution and public domain. `LicenseRef-BSD` is a BSD licence that
+Kocetkov et al. 2022, section 3), less those that ScanCode counts as copyleft (Artistic-2.0), with Creative Commons
+attribution and public domain. `LicenseRef-BSD` is a BSD licence that
 names no version; all versions are permissive."""
 
-_TOKEN = re.compile(r"\(|\)|[^\s()]+")
+UNKNOWN = "LicenseRef-Unknown"
+"""Stands for a licence text that nobody recognised."""
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9.+:-]+")
+_MAX_CHARACTERS = 4000
+_MAX_DEPTH = 50
+
+
+class Strictness(IntEnum):
+    """How much a licence asks, in the order in which conflicts are resolved."""
+
+    PERMISSIVE = 0
+    WEAK_COPYLEFT = 1
+    STRONG_COPYLEFT = 2
+    RESTRICTED = 3
+    """Proprietary, non-commercial, source-available, or unknown."""
+
+
+_CATEGORIES = {
+    "Permissive": Strictness.PERMISSIVE,
+    "Public Domain": Strictness.PERMISSIVE,
+    "Copyleft Limited": Strictness.WEAK_COPYLEFT,
+    "Copyleft": Strictness.STRONG_COPYLEFT,
+}
+"""ScanCode's categories of licences (`license-expression` carries them); all others are restricted."""
+_VAGUE = {
+    "LicenseRef-BSD": Strictness.PERMISSIVE,
+    "LicenseRef-PublicDomain": Strictness.PERMISSIVE,
+    "LicenseRef-LGPL": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-MPL": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-EPL": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-CDDL": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-EUPL": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-CC-BY-SA": Strictness.WEAK_COPYLEFT,
+    "LicenseRef-GPL": Strictness.STRONG_COPYLEFT,
+    "LicenseRef-AGPL": Strictness.STRONG_COPYLEFT,
+}
+"""Families named without a version."""
 
 
 def is_allowed(expression: str, allowed: Collection[str]) -> bool:
     """Return whether an SPDX expression is met by the allowed licences; one that cannot be read is not."""
-    parser = _Parser(_TOKEN.findall(expression), {license.lower() for license in allowed})
+    tree = _parsed(expression)
+    wanted = {spelling.lower() for license in allowed for spelling in (license, normal_form(license))}
+    return tree is not None and bool(_fold(tree, lambda key: _is_in(key, wanted), any, all))
+
+
+def strictness(expression: str) -> Strictness:
+    """Return the strictness of an SPDX expression: the least of `OR`, the greatest of `AND`."""
+    tree = _parsed(expression)
+    return Strictness.RESTRICTED if tree is None else _fold(tree, _license_strictness, min, max)
+
+
+def normal_form(expression: str) -> str:
+    """Return an expression with SPDX's spelling of its identifiers, or UNKNOWN when it cannot be read."""
+    tree = _parsed(expression)
+    return UNKNOWN if tree is None else str(tree.render())
+
+
+def _is_in(key: str, wanted: Collection[str]) -> bool:
+    return key.lower() in wanted or key.lower().removesuffix("+") in wanted
+
+
+def _license_strictness(key: str) -> Strictness:
+    known = _known_licenses()
+    return known.get(key.lower(), known.get(key.lower().removesuffix("+"), Strictness.RESTRICTED))
+
+
+@lru_cache(maxsize=4096)
+def _parsed(expression: str) -> Any:
+    """Return the tree of an expression, or None when it is empty, too long, too deep or no expression."""
+    if len(expression) > _MAX_CHARACTERS or expression.count("(") > _MAX_DEPTH:
+        return None
+    licensing = get_spdx_licensing()
     try:
-        found = parser.either()
-    except _UnreadableError:
-        return False
-    return found and parser.is_at_end
+        tree = licensing.parse(expression)
+    except ExpressionError:
+        return None
+    is_spelled_right = all(map(_IDENTIFIER.fullmatch, licensing.license_keys(tree)))
+    return tree if is_spelled_right else None
 
 
-class _UnreadableError(Exception):
-    pass
+def _fold(tree: Any, of_license: Any, of_either: Any, of_both: Any) -> Any:
+    if isinstance(tree, LicenseWithExceptionSymbol):
+        return of_license(tree.license_symbol.key)
+    if not tree.args:
+        return of_license(tree.key)
+    values = [_fold(part, of_license, of_either, of_both) for part in tree.args]
+    return of_either(values) if "OR" in tree.operator else of_both(values)
 
 
-class _Parser:
-    """Recursive descent over `either: both (OR both)*`, `both: one (AND one)*`, `one: id [WITH id] | ( either )`."""
-
-    def __init__(self, tokens: list[str], allowed: set[str]) -> None:
-        self._tokens = tokens[:_MAX_TOKENS]
-        self._allowed = allowed
-        self._next = 0
-        self._depth = 0
-
-    @property
-    def is_at_end(self) -> bool:
-        return self._next == len(self._tokens)
-
-    def either(self) -> bool:
-        found = self._both()
-        while self._accept("or"):
-            found = self._both() or found
-        return found
-
-    def _both(self) -> bool:
-        found = self._one()
-        while self._accept("and"):
-            found = self._one() and found
-        return found
-
-    def _one(self) -> bool:
-        if self._accept("("):
-            self._depth += 1
-            if self._depth > _MAX_DEPTH:
-                raise _UnreadableError
-            found = self.either()
-            if not self._accept(")"):
-                raise _UnreadableError
-            self._depth -= 1
-            return found
-        license = self._take().lower()
-        if self._accept("with"):
-            self._take()
-        return license in self._allowed or license.removesuffix("+") in self._allowed
-
-    def _take(self) -> str:
-        if self.is_at_end or self._tokens[self._next].lower() in ("and", "or", "with", ")"):
-            raise _UnreadableError
-        self._next += 1
-        return self._tokens[self._next - 1]
-
-    def _accept(self, token: str) -> bool:
-        is_there = not self.is_at_end and self._tokens[self._next].lower() == token
-        self._next += is_there
-        return is_there
-
-
-_MAX_TOKENS = 1000
-_MAX_DEPTH = 50
+@lru_cache(maxsize=1)
+def _known_licenses() -> Mapping[str, Strictness]:
+    """Return the strictness of every SPDX identifier, in lower case."""
+    content = (files("license_expression") / "data" / "scancode-licensedb-index.json").read_text(encoding="utf-8")
+    known = {name.lower(): value for name, value in _VAGUE.items()}
+    for entry in json.loads(content):
+        value = _CATEGORIES.get(entry.get("category"), Strictness.RESTRICTED)
+        for name in (entry.get("spdx_license_key"), *entry.get("other_spdx_license_keys", ())):
+            if name:
+                known.setdefault(name.lower(), value)
+    return known

@@ -1,4 +1,4 @@
-"""Members of source packages: sdists, wheels, tar and zip archives, with the licence that the package declares.
+"""Members of source packages: sdists, wheels, tar and zip archives, with what the package says about their licences.
 
 A tar is read as a stream, so members in archive order cost one pass; a zip member is read where it lies. A cut or
 garbled archive gives the members before the damage, and one failed row.
@@ -17,15 +17,14 @@ from typing import IO, Any, Protocol
 import pyarrow as pa
 
 from corpusmill.read.file_types import file_type
+from corpusmill.read.license_files import MAX_BYTES, PackageLicenses, is_about_licenses, package_licenses
 from corpusmill.read.options import ReadOptions
-from corpusmill.read.package_license import declared_license
 from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile, clean_unicode
 
 _TAR_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _ZIP_SUFFIXES = (".zip", ".whl")
 SUFFIXES = (*_TAR_SUFFIXES, *_ZIP_SUFFIXES)
 
-_METADATA_BYTES = 1 << 20
 _READ_ERRORS = (
     *(OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile),
     # zipfile says with RuntimeError that a member is encrypted or packed in an unknown way.
@@ -55,7 +54,7 @@ def list_package(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
     if source.size == 0:
         yield FoundRecord(position="", failure="empty_file")
         return
-    package, license = _metadata(file, source)
+    package, licenses = _package_name(source.path), _licenses(file, source)
     seen: dict[str, int] = {}
     try:
         for member in _open(file, source.path).members():
@@ -64,13 +63,13 @@ def list_package(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
                 continue
             position = clean_unicode(member.name)
             seen[position] = seen.get(position, 0) + 1
-            meta = {"index": str(member.index), "path": position, "language": kind[0], **package}
+            meta = {"index": str(member.index), "path": position, "language": kind[0], "package": package}
             yield FoundRecord(
                 position=position if seen[position] == 1 else f"{position}#{seen[position]}",
                 length=member.size,
                 content_type=options.content_type or kind[1],
-                declared_license=license or options.declared_license,
-                meta=meta,
+                declared_license=licenses.declared or options.declared_license,
+                meta=meta | licenses.meta(member.name),
                 failure="payload_too_large" if member.size > options.max_payload_bytes else None,
             )
     except _READ_ERRORS:
@@ -109,26 +108,23 @@ def _open(file: pa.NativeFile, path: str) -> Archive:
     return _Zip(file) if path.lower().endswith(_ZIP_SUFFIXES) else _Tar(file)
 
 
-def _metadata(file: pa.NativeFile, source: SnapshotFile) -> tuple[dict[str, str], str | None]:
-    """Return what identifies the package (`package`: its file's stem) and the licence that its metadata declares."""
-    name = posixpath.basename(source.path)
+def _package_name(path: str) -> str:
+    """Return what identifies the package: its file's name without the suffix."""
+    name = posixpath.basename(path)
     suffix = next(suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if name.lower().endswith(suffix))
-    package = {"package": clean_unicode(name[: -len(suffix)])}
+    return clean_unicode(name[: -len(suffix)])
+
+
+def _licenses(file: pa.NativeFile, source: SnapshotFile) -> PackageLicenses:
+    found = []
     try:
         archive = _open(file, source.path)
         for member in archive.members():
-            if _is_metadata(member):
-                return package, declared_license(archive.read(member).decode("utf-8", "replace"))
+            if member.size <= MAX_BYTES and is_about_licenses(member.name):
+                found.append((member.name, archive.read(member).decode("utf-8", "replace")))  # noqa: PERF401 (it may raise)
     except _READ_ERRORS:
         pass  # The listing meets the same damage and reports it.
-    return package, None
-
-
-def _is_metadata(member: Member) -> bool:
-    folder, _, name = member.name.removeprefix("./").rpartition("/")
-    is_sdist = name == "PKG-INFO" and "/" not in folder
-    is_wheel = name == "METADATA" and folder.endswith(".dist-info") and "/" not in folder
-    return (is_sdist or is_wheel) and member.size <= _METADATA_BYTES
+    return package_licenses(found)
 
 
 class _Tar:

@@ -1,11 +1,18 @@
 """The licence that a package's metadata declares, as an SPDX expression.
 
-Order of trust: `License-Expression` (PEP 639), a `License` that is an SPDX identifier, the classifiers, then common
-spellings of `License`. Classifiers that name no version stay that vague: `LicenseRef-BSD` is some BSD licence.
+Python: `License-Expression` (PEP 639) stands alone; else `License` and the classifiers, the strictest of them, and a
+`License` that is a whole text is recognised as one. Other manifests: the `license` of `package.json`, `composer.json` and
+`Cargo.toml`. Classifiers that name no version stay that vague: `LicenseRef-BSD` is some BSD licence.
 """
 
 import email.parser
+import json
 import re
+import tomllib
+from typing import Any
+
+from corpusmill.curate.license_evidence import resolve_license
+from corpusmill.curate.license_texts import find_license_texts
 
 _CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -58,6 +65,8 @@ _SPELLINGS = {
     "public domain": "LicenseRef-PublicDomain",
 }
 
+_LONG_CHARACTERS = 200
+"""A `License` above this is a licence's text, not its name."""
 _SPDX = {
     identifier.lower(): identifier
     for identifier in [
@@ -75,15 +84,41 @@ def declared_license(metadata: str) -> str | None:
     headers = email.parser.HeaderParser().parsestr(metadata)
     if expression := (headers.get("License-Expression") or "").strip():
         return expression
-    named = _first_line(headers.get("License") or "")
-    if named.lower() in _SPDX:
-        return _SPDX[named.lower()]
+    value = (headers.get("License") or "").strip()
+    named = _SPDX.get(value.lower())
     classified = [
         _from_classifier(value) for value in headers.get_all("Classifier", []) if value.startswith("License ::")
     ]
     found = list(dict.fromkeys(license for license in classified if license))
-    if found:
-        return " AND ".join(found)
+    if named:
+        return resolve_license((named, *found))
+    return " AND ".join(found) or _from_free_text(value)
+
+
+def declared_in_manifest(name: str, content: str) -> str | None:
+    """Return the licence that a `package.json`, `composer.json` or `Cargo.toml` declares; None when it declares none."""
+    try:
+        manifest = tomllib.loads(content).get("package", {}) if name == "Cargo.toml" else json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    value = manifest.get("license") if isinstance(manifest, dict) else None
+    return _from_manifest(value)
+
+
+def _from_manifest(value: Any) -> str | None:
+    if isinstance(value, dict):  # {"type": "MIT", "url": ...}, as npm had it before 2014
+        value = value.get("type")
+    if isinstance(value, list):  # Composer: any of them
+        return " OR ".join(one for one in value if isinstance(one, str)) or None
+    if not isinstance(value, str) or not value.strip() or value.upper().startswith("SEE LICENSE IN"):
+        return None
+    return "LicenseRef-Proprietary" if value == "UNLICENSED" else value.replace("/", " OR ").strip()
+
+
+def _from_free_text(value: str) -> str | None:
+    if len(value) > _LONG_CHARACTERS and (recognised := find_license_texts(value)):
+        return " AND ".join(recognised)
+    named = _first_line(value)
     if not named or named.lower() in ("unknown", "none"):
         return None
     return _SPELLINGS.get(named.lower()) or f"LicenseRef-{_slug(named)}"

@@ -71,6 +71,8 @@ def test_documents_get_edits_and_language_by_id(text_rows):
     assert documents["text_hash"].to_pylist() == [text_hash("two"), text_hash("three")]
     assert documents["language"].to_pylist() == ["en", "de"]
     assert documents["license"].to_pylist() == ["MIT", "MIT"]
+    resolved = verdicts.append_column("license", pa.array(["GPL-2.0-only", None], pa.string()))
+    assert curated_documents(texts, resolved)["license"].to_pylist() == [None, "GPL-2.0-only"]
     assert documents["parent_ids"].null_count == documents["recipe"].null_count == 2
     with pytest.raises(ValueError, match="document d1 has no verdict"):
         curated_documents(texts, verdicts.slice(1))

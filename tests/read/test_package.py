@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.lake.store import Store, StoreSettings
-from corpusmill.read.package_license import declared_license
+from corpusmill.read.package_license import declared_in_manifest, declared_license
 from corpusmill.read.snapshot import fetch_payloads, list_records
 
 GPL = "Classifier: License :: OSI Approved :: GNU General Public License"
@@ -128,6 +128,8 @@ def test_garbled_archives_are_failed_rows(read):
         ("Classifier: License :: OSI Approved\n", None),
         (f"Classifier: License :: Public Domain\n{GPL} (GPL)\n", "LicenseRef-PublicDomain AND LicenseRef-GPL"),
         ("License: UNKNOWN\n", None),
+        (f"License: MIT\n{GPL} v2 (GPLv2)\n", "GPL-2.0-only"),
+        ("License: BSD-3-Clause\nClassifier: License :: OSI Approved :: BSD License\n", "BSD-3-Clause"),
         ("License: My own terms, ask me\n", "LicenseRef-My-own-terms-ask-me"),
         ("Name: p\n\nLicense: MIT in the description does not count\n", None),
         ("", None),
@@ -135,3 +137,55 @@ def test_garbled_archives_are_failed_rows(read):
 )  # fmt: skip
 def test_declared_license(metadata, expected):
     assert declared_license(metadata) == expected
+
+
+GPL_NOTICE = "under the terms of the GNU General Public License as published by the FSF; version 2 of the License.\n"
+
+
+def test_members_know_the_licence_file_nearest_above(read):
+    files = {
+        "p-1/LICENSE": b"The MIT License\n",
+        "p-1/a.py": b"a",
+        "p-1/vendor/COPYING": GPL_NOTICE.encode(),
+        "p-1/vendor/deep/b.py": b"b",
+        "p-1/vendored.py": b"c",
+        "p-1/license.py": b"# GPL-3.0\n",
+    }
+    listed, _ = read("p-1.tar.gz", tar(files), include=["*.py"])
+    named = {dict(meta)["path"]: dict(meta).get("license_file") for meta in listed["meta"].to_pylist()}
+    assert named == {
+        "p-1/a.py": "MIT",
+        "p-1/vendor/deep/b.py": "GPL-2.0-only",
+        "p-1/vendored.py": "MIT",
+        "p-1/license.py": "MIT",
+    }
+    assert listed["declared_license"].to_pylist() == [None] * 4
+
+
+def test_licence_file_in_a_wheels_metadata_speaks_for_all_of_it(read):
+    files = {"p/a.py": b"x", "p-1.dist-info/licenses/LICENSE.txt": b"The MIT License\n"}
+    listed, _ = read("p-1-py3-none-any.whl", wheel(files))
+    assert dict(listed["meta"].to_pylist()[0])["license_file"] == "MIT"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("package.json", '{"license": "MIT"}', "MIT"),
+        ("package.json", '{"license": {"type": "ISC"}}', "ISC"),
+        ("package.json", '{"license": "UNLICENSED"}', "LicenseRef-Proprietary"),
+        ("package.json", '{"license": "SEE LICENSE IN TERMS.md"}', None),
+        ("package.json", '{"license": 3}', None),
+        ("package.json", "[" * 100_000, None),
+        ("composer.json", '{"license": ["MIT", "GPL-2.0-only"]}', "MIT OR GPL-2.0-only"),
+        ("Cargo.toml", '[package]\nlicense = "MIT/Apache-2.0"\n', "MIT OR Apache-2.0"),
+        ("Cargo.toml", "package = ", None),
+    ],
+)
+def test_other_manifests_declare_licences(name, content, expected):
+    assert declared_in_manifest(name, content) == expected
+
+
+def test_manifest_of_an_npm_package_is_read(read):
+    listed, _ = read("p-1.tgz", tar({"package/package.json": b'{"license": "MIT"}', "package/a.js": b"1"}))
+    assert set(listed["declared_license"].to_pylist()) == {"MIT"}
