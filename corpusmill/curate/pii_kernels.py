@@ -19,6 +19,7 @@ ROW, START, END, CHARACTER, CLASS = range(5)
 _PLAIN, _DIGIT, _AT, _COLON, _EQUALS, _QUOTE, _HYPHEN = range(7)
 _MAX_STRETCH = 64
 _MIN_DIGITS = 7
+_MIN_ROOM, _BYTES_PER_CANDIDATE = 1024, 512  # web text has one in 7,000 bytes
 _LOCAL_BYTES, _LABEL_BYTES, _DOMAIN_BYTES = 64, 63, 255  # RFC 5321, section 4.5.3.1; RFC 1035, section 2.3.4
 _IPV6_BYTES = 39
 _MIN_SECRET, _MAX_SECRET = 8, 512
@@ -45,13 +46,9 @@ _IS_SECRET = _is_one_of(_LETTERS + _DIGITS + "_-.+/=~!@#$%^&*?")
 _IS_BASE64 = _is_one_of(_LETTERS + _DIGITS + "+/=\r\n\\")
 
 
-def _four_bytes(text: str) -> int:
-    return int.from_bytes(text.encode(), "little")
-
-
 _KEY_STARTS = np.array(
     sorted(
-        _four_bytes(start)
+        int.from_bytes(start.encode(), "little")
         for start in (
             *("AKIA", "ASIA", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "gith", "glpa", "npm_"),
             *("xoxa", "xoxb", "xoxe", "xoxp", "xoxr", "xoxs", "sk_l", "sk_t", "rk_l", "rk_t", "eyJh", "eyJ0", "eyJr"),
@@ -64,34 +61,45 @@ _END_LINE = np.frombuffer(b"-----END ", np.uint8)
 _PRIVATE = np.frombuffer(b"PRIVATE KEY", np.uint8)
 
 
-@numba.njit(cache=True)
-def find_candidates(data, offsets, wanted):  # type: ignore[no-untyped-def]
+def find_candidates(data: np.ndarray, offsets: np.ndarray, wanted: int) -> np.ndarray:
     """Return a row of int64 per candidate, in the order of the texts; see ROW to CLASS.
 
-    Text i is `data[offsets[i]:offsets[i + 1]]`, valid UTF-8.
+    Text i is `data[offsets[i]:offsets[i + 1]]`, valid UTF-8. Where there are more candidates than texts ever have, the pass
+    is made again with room for them.
     """
+    found = np.empty((_MIN_ROOM + data.size // _BYTES_PER_CANDIDATE, 5), np.int64)
+    count = _fill(data, offsets, wanted, found)
+    if count > len(found):
+        found = np.empty((count, 5), np.int64)
+        _fill(data, offsets, wanted, found)
+    return found[:count]
+
+
+@numba.njit(cache=True)
+def _fill(data, offsets, wanted, found):  # type: ignore[no-untyped-def]
+    """Write candidates while there is room and return how many there are."""
     kinds = _byte_kinds(wanted)
-    found = np.empty((1024, 5), np.int64)
     count = 0
     for row in range(offsets.size - 1):
         first = count
         begin = offsets[row]
         text = data[begin : offsets[row + 1]]
-        found, count = _scan(text, kinds, wanted, found, count)
-        _number_characters(text, found[first:count])
-        for index in range(first, count):
+        count = _scan(text, kinds, wanted, found, count)
+        last = min(count, found.shape[0])
+        _number_characters(text, found, first, last)
+        for index in range(first, last):
             found[index, ROW] = row
             found[index, START] += begin
             found[index, END] += begin
-    return found[:count]
+    return count
 
 
 @numba.njit(cache=True)
-def _number_characters(text, found):  # type: ignore[no-untyped-def]
+def _number_characters(text, found, first, last):  # type: ignore[no-untyped-def]
     """Fill in the column of characters from the starts in bytes, which may step back a little."""
     position = 0
     characters = 0
-    for index in range(found.shape[0]):
+    for index in range(first, last):
         start = found[index, START]
         if start < position:
             characters -= _count(text, start, position)
@@ -111,14 +119,11 @@ def _count(text, start, end):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _add(found, count, start, end, look):  # type: ignore[no-untyped-def]
-    if count == found.shape[0]:
-        larger = np.empty((2 * count, 5), np.int64)
-        larger[:count] = found
-        found = larger
-    found[count, START] = start
-    found[count, END] = end
-    found[count, CLASS] = look
-    return found, count + 1
+    if count < found.shape[0]:
+        found[count, START] = start
+        found[count, END] = end
+        found[count, CLASS] = look
+    return count + 1
 
 
 @numba.njit(cache=True)
@@ -151,7 +156,7 @@ def _scan(text, kinds, wanted, found, count):  # type: ignore[no-untyped-def]
     while True:
         position = _skip_plain(text, kinds, position)
         if position == size:
-            return found, count
+            return count
         kind = kinds[text[position]]
         if kind == _DIGIT:
             start, end, digits, underscores = _run(text, position)
@@ -160,35 +165,35 @@ def _scan(text, kinds, wanted, found, count):  # type: ignore[no-untyped-def]
                 if key_start >= 0:
                     looks_done = _key_end(text, end)
                     if looks_done - key_start >= _MIN_KEY:
-                        found, count = _add(found, count, key_start, looks_done, KEY)
+                        count = _add(found, count, key_start, looks_done, KEY)
             if not underscores:
                 if wanted >> TOKEN & 1 and _is_token(text, start, end, digits):
-                    found, count = _add(found, count, start, end, TOKEN)
+                    count = _add(found, count, start, end, TOKEN)
                 if start == position:
-                    found, count, numbers_done = _look_at_number(text, start, end, numbers_done, wanted, found, count)
+                    count, numbers_done = _look_at_number(text, start, end, numbers_done, wanted, found, count)
             position = end
             continue
         if kind == _AT:
             start, end = _email(text, position)
             if end:
-                found, count = _add(found, count, start, end, EMAIL)
+                count = _add(found, count, start, end, EMAIL)
         elif kind == _COLON:
             if position >= colons_done:
                 start, end, colons_done = _ipv6(text, position)
                 if end:
-                    found, count = _add(found, count, start, end, IPV6)
+                    count = _add(found, count, start, end, IPV6)
         elif kind == _HYPHEN:
             if _is_at(text, position, _BEGIN) and _names_private_key(text, position):
                 if end_line < position:
                     end_line = _next(text, position, _END_LINE)
                 end = _block_end(text, position, end_line)
-                found, count = _add(found, count, position, end, PRIVATE_KEY)
+                count = _add(found, count, position, end, PRIVATE_KEY)
                 position = end
                 continue
         elif position >= values_done:
             start, end, values_done = _assigned(text, position, kind)
             if end:
-                found, count = _add(found, count, start, end, ASSIGNED)
+                count = _add(found, count, start, end, ASSIGNED)
         position += 1
 
 
@@ -227,18 +232,18 @@ def _look_at_number(text, position, end, numbers_done, wanted, found, count):  #
     if wanted >> IPV4 & 1 and end < text.size and text[end] == 46:
         address_end = _ipv4_end(text, position)
         if address_end:
-            found, count = _add(found, count, position, address_end, IPV4)
+            count = _add(found, count, position, address_end, IPV4)
     if not wanted >> NUMBER & 1 or position < numbers_done:
-        return found, count, numbers_done
+        return count, numbers_done
     stop, digits = _stretch(text, position)
     if stop - position > _MAX_STRETCH:
-        found, count = _pieces(text, position, stop, found, count)
+        count = _pieces(text, position, stop, found, count)
     elif digits >= _MIN_DIGITS or (digits == 6 and _ends_like_nino(text, position, stop)):
         start = position
         while start > 0 and position - start < 2 and (text[start - 1] == 40 or text[start - 1] == 43):
             start -= 1
-        found, count = _add(found, count, start, stop, NUMBER)
-    return found, count, stop
+        count = _add(found, count, start, stop, NUMBER)
+    return count, stop
 
 
 @numba.njit(cache=True)
@@ -287,9 +292,9 @@ def _pieces(text, start, stop, found, count):  # type: ignore[no-untyped-def]
         separators = end - position - digits
         is_card = separators == 0 and 12 <= digits <= 19 and _is_luhn(text[position:end])
         if is_card or (separators > 1 and 9 <= digits <= 19 and _is_digit(text[end - 1])):
-            found, count = _add(found, count, position, end, NUMBER)
+            count = _add(found, count, position, end, NUMBER)
         position = max(end, position) + 1
-    return found, count
+    return count
 
 
 @numba.njit(cache=True)
@@ -453,9 +458,11 @@ def _assigned(text, position, kind):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _is_at(text, position, wanted):  # type: ignore[no-untyped-def]
-    if position + wanted.size > text.size:
-        return False
-    return np.all(text[position : position + wanted.size] == wanted)
+    size = min(wanted.size, text.size - position)
+    index = 0
+    while index < size and text[position + index] == wanted[index]:
+        index += 1
+    return index == wanted.size
 
 
 @numba.njit(cache=True)
@@ -480,18 +487,13 @@ def _names_private_key(text, position):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True)
 def _block_end(text, start, end_line):  # type: ignore[no-untyped-def]
     """Return the end of a key's block: of its END line, or of its base64 where that line is cut off."""
-    if end_line < text.size and end_line - start <= _KEY_BLOCK_BYTES:
-        end = end_line + _END_LINE.size
-        while end < text.size and end - end_line < 64 and text[end] != 10 and text[end] != 45:
-            end += 1
-        while end < text.size and text[end] == 45:
-            end += 1
-        return end
-    end = start + _BEGIN.size
-    while end < text.size and text[end] != 45 and text[end] != 10:
+    is_whole = end_line < text.size and end_line - start <= _KEY_BLOCK_BYTES
+    label = end_line + _END_LINE.size if is_whole else start + _BEGIN.size
+    end = label
+    while end < text.size and end - label < _MAX_STRETCH and text[end] != 10 and text[end] != 45:
         end += 1
     while end < text.size and text[end] == 45:
         end += 1
-    while end < text.size and _IS_BASE64[text[end]]:
+    while not is_whole and end < text.size and _IS_BASE64[text[end]]:
         end += 1
     return end
