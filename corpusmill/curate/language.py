@@ -57,7 +57,7 @@ def identify(texts: pa.ChunkedArray) -> pa.Table:
     data, offsets = samples.data.tobytes(), samples.offsets.tolist()
     scripts = main_scripts(samples.letters)
     by_script = languages_by_script(scripts, samples.letters, samples.marks)
-    has_letters = samples.letters.any(axis=1).tolist()
+    has_letters = (samples.letters.sum(axis=1) > 0).tolist()
     ranked: list[_Ranked] = []
     shares: list[float | None] = []
     for row, script in enumerate(scripts):
@@ -134,7 +134,9 @@ def _settle_neighbours(likely: dict[str, float], sample: bytes) -> dict[str, flo
     together = sum(likely.get(name, 0.0) for name in priors)
     evidence = word_evidence(best, sample.decode())
     common = together / sum(priors.values())
-    weights = {name: (MODEL_WEIGHT * likely.get(name, 0.0) + common * prior) * evidence[name] for name, prior in priors.items()}
+    weights = {
+        name: (MODEL_WEIGHT * likely.get(name, 0.0) + common * prior) * evidence[name] for name, prior in priors.items()
+    }
     total = sum(weights.values())
     return likely | {name: together * weight / total for name, weight in weights.items()}
 
@@ -153,7 +155,9 @@ def _table(ranked: Sequence[_Ranked], shares: Sequence[float | None]) -> pa.Tabl
         fields=list(IDENTIFIED.field("languages").type.value_type),
     )
     is_empty = pa.array([not languages for languages in ranked], pa.bool_())
-    languages = pa.ListArray.from_arrays(pa.array(offsets), structs, type=IDENTIFIED.field("languages").type, mask=is_empty)
+    languages = pa.ListArray.from_arrays(
+        pa.array(offsets), structs, type=IDENTIFIED.field("languages").type, mask=is_empty
+    )
     names, scores = [name for name, _ in first], [score for _, score in first]
     columns = [pa.array(names, pa.string()), pa.array(scores, pa.float64()), languages, pa.array(shares, pa.float64())]
     return pa.Table.from_arrays(columns, schema=IDENTIFIED)

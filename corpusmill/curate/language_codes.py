@@ -4,13 +4,14 @@ The models have labels of their own: macro-languages, retired codes, names of Wi
 mapped here and nowhere else. Norwegian is `nb` or `nn`; Chinese is `zh` in both of its scripts.
 """
 
-_ALIASES = {
-    **{"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "tw": "ak", "fil": "tl"},  # retired or merged codes
-    **{"no": "nb", "zh-Hant": "zh", "sh": "sr", "sr-ME": "sr"},
-    **{"als": "gsw", "bh": "bho", "eml": "egl", "nah": "nhe"},  # Wikipedias that lid.176 was trained on
-    **{"xx-Yiii": "ii", "xx-Java": "jv", "xx-Mong": "mn", "xx-Tglg": "tl", "xx-Tfng": "zgh", "xx-Nkoo": "nqo"},
-    **{"xx-Olck": "sat", "xx-Mtei": "mni", "xx-Vaii": "vai", "xx-Copt": "cop", "xx-Goth": "got", "xx-Bali": "ban"},
-}
+_ALIASES_SPELLED = (
+    "iw=he in=id ji=yi jw=jv mo=ro tw=ak fil=tl "  # retired or merged codes
+    "no=nb zh-Hant=zh sh=sr sr-ME=sr "
+    "als=gsw bh=bho eml=egl nah=nhe "  # Wikipedias that lid.176 was trained on
+    "xx-Yiii=ii xx-Java=jv xx-Mong=mn xx-Tglg=tl xx-Tfng=zgh xx-Nkoo=nqo "  # CLD2's scripts that have one language
+    "xx-Olck=sat xx-Mtei=mni xx-Vaii=vai xx-Copt=cop xx-Goth=got xx-Bali=ban"
+)
+_ALIASES = dict(pair.split("=") for pair in _ALIASES_SPELLED.split())
 _NOT_LANGUAGES = frozenset({"un", "xxx", "zzb", "zze", "zzh", "zzp", "tlh", "zxx", "und"})
 """Unknown, and the joke languages of CLD2."""
 

@@ -60,7 +60,9 @@ def ask_lid176(sample: str) -> Opinion:
 
 @functools.cache
 def _lid176_languages() -> frozenset[str]:
-    codes = (language_code(label.removeprefix("__label__")) for label in _lid176().predict("a", k=-1, threshold=-1.0)[0])
+    codes = (
+        language_code(label.removeprefix("__label__")) for label in _lid176().predict("a", k=-1, threshold=-1.0)[0]
+    )
     return frozenset(code for code in codes if code)
 
 

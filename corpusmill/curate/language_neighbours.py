@@ -57,7 +57,8 @@ _MALAY = re.compile(
     r"|\w+(?:iti|isasi))\b"
 )
 _CYRILLIC = str.maketrans(
-    dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True)) | {"љ": "lj", "њ": "nj", "џ": "dž"}
+    dict(zip("абвгдђежзијклмнопрстћуфхцчш", "abvgdđežzijklmnoprstćufhcčš", strict=True))
+    | {"љ": "lj", "њ": "nj", "џ": "dž"}
 )
 PRIORS = ({"hr": 2.0, "sr": 2.0, "bs": 1.0}, {"id": 2.0, "ms": 1.0})
 """The groups, each with how common its languages are on the web: Bosnian a quarter of Croatian, Malay less than a tenth

@@ -14,13 +14,12 @@ MIN_KANA_SHARE = 0.1
 MISMATCH = 0.02
 """Ours: what the weight of a language is multiplied with where fewer than half of the letters are in a script of its."""
 
-_ONLY_LANGUAGE = {
-    **{"greek": "el", "armenian": "hy", "thaana": "dv", "nko": "nqo", "gurmukhi": "pa", "gujarati": "gu"},
-    **{"oriya": "or", "tamil": "ta", "telugu": "te", "kannada": "kn", "malayalam": "ml", "sinhala": "si"},
-    **{"thai": "th", "lao": "lo", "hangul": "ko", "cherokee": "chr", "canadian": "iu", "khmer": "km"},
-    **{"mongolian": "mn", "tagalog": "tl", "balinese": "ban", "javanese": "jv", "ol_chiki": "sat", "vai": "vai"},
-    **{"meetei": "mni", "yi": "ii", "kana": "ja", "grantha": "sa", "syriac": "syr", "tifinagh": "zgh"},
-}
+_ONLY_SPELLED = (
+    "greek=el armenian=hy thaana=dv nko=nqo gurmukhi=pa gujarati=gu oriya=or tamil=ta telugu=te kannada=kn malayalam=ml "
+    "sinhala=si thai=th lao=lo hangul=ko cherokee=chr canadian=iu khmer=km mongolian=mn tagalog=tl balinese=ban "
+    "javanese=jv ol_chiki=sat vai=vai meetei=mni yi=ii kana=ja grantha=sa syriac=syr tifinagh=zgh"
+)
+_ONLY_LANGUAGE = dict(pair.split("=") for pair in _ONLY_SPELLED.split())
 _OTHER_SCRIPTS = {
     "cyrillic": "ab av az ba be bg bs bua cv ce kk kv krc ky lez mhr mk mn mrj myv mdf os rue ru sah sr tg tk tt tyv udm uk uz",
     "arabic": "ar ary arz azb bal ckb fa glk ks ku lrc mzn pnb ps sd skr tr ug ur uz ms ha",
@@ -45,12 +44,12 @@ _OTHER_SCRIPTS = {
     "tamil": "ta",
 }
 """Languages of the scripts that have several, by what is written on the web, not by all that ever was."""
-_LATIN_TOO = frozenset("az bs sr uz tk tt ku ks ug mn jv ban tl vi ms ha tr iu chr kk sd sa lad kab".split())
+_LATIN_TOO = "az bs sr uz tk tt ku ks ug mn jv ban tl vi ms ha tr iu chr kk sd sa lad kab"
 
 _LANGUAGES = {script: frozenset(codes.split()) for script, codes in _OTHER_SCRIPTS.items()}
 for _script, _code in _ONLY_LANGUAGE.items():
     _LANGUAGES[_script] = _LANGUAGES.get(_script, frozenset()) | {_code}
-_NEVER_LATIN = frozenset().union(*_LANGUAGES.values()) - _LATIN_TOO
+_NEVER_LATIN = frozenset().union(*_LANGUAGES.values()) - frozenset(_LATIN_TOO.split())
 _KANA, _HAN, _CYRILLIC = (SCRIPTS.index(name) for name in ("kana", "han", "cyrillic"))
 
 
@@ -76,7 +75,8 @@ def languages_by_script(scripts: Sequence[str | None], letters: np.ndarray, mark
         "ja": (han * 2 > totals) & (letters[:, _KANA] >= MIN_KANA_SHARE * han),
         "os": cyrillic & (marks[:, OSSETIAN] >= MIN_RARE_SHARE * totals),
         "cv": cyrillic & (marks[:, CHUVASH] >= MIN_RARE_SHARE * totals),
-        "az": cyrillic & (np.maximum(marks[:, AZERI], np.minimum(marks[:, SCHWA], marks[:, JE])) >= MIN_RARE_SHARE * totals),
+        "az": cyrillic
+        & (np.maximum(marks[:, AZERI], np.minimum(marks[:, SCHWA], marks[:, JE])) >= MIN_RARE_SHARE * totals),
     }
     for language, holds in rules.items():
         for row in np.flatnonzero(holds):
