@@ -34,13 +34,15 @@ class Opinion:
 
 
 def ask_cld2(sample: bytes) -> Opinion:
-    """Return CLD2's languages by their share of the text."""
+    """Return CLD2's languages by their share of the text that it has a language for."""
     is_reliable, _, found = _cld2()(sample, isPlainText=True, bestEffort=True)
     shares: dict[str, float] = {}
     for _, label, percent, _ in found:
         code = language_code(label)
         if code and percent:
-            shares[code] = shares.get(code, 0.0) + percent / 100
+            shares[code] = shares.get(code, 0.0) + percent
+    total = sum(shares.values())
+    shares = {code: percent / total for code, percent in shares.items()}
     if not shares or not is_reliable:
         return Opinion(shares=shares, reliability=0.05)
     score = found[0][3]
