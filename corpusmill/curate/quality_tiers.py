@@ -1,9 +1,9 @@
 """Tiers of quality: scores ranked into buckets of equal size, several classifiers joined, rules that spare the best.
 
-As Nemotron-CC does it (Su et al. 2024, arXiv 2412.02595, section 2.2): each classifier's scores are cut into 20 buckets of
-about 5 % of the documents, and a document's tier is the highest that any classifier gives it. Edges are fitted on one
-partition and stored, so that a tier means the same in every other. Heuristic rules are for the lower tiers only: dropping
-by them cost that paper high-quality documents (section 2.3).
+As Nemotron-CC does it (Su et al. 2024, arXiv 2412.02595): each classifier's scores are cut into 20 buckets of about 5 %
+of the documents, and a document's tier is the highest that any classifier gives it. Edges are fitted on one partition and
+stored, so that a tier means the same in every other. That paper leaves heuristic filters out for high-quality documents:
+they removed many of them and the trained models were no better for it.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 NUM_TIERS = 20
-"""Nemotron-CC, section 2.2."""
+"""Nemotron-CC, classifier ensembling."""
 
 
 def fit_edges(scores: np.ndarray, *, num_tiers: int = NUM_TIERS) -> np.ndarray:
@@ -40,8 +40,6 @@ def max_of(columns: Sequence[np.ndarray]) -> np.ndarray:
     return np.fmax.reduce([np.asarray(column, np.float64) for column in columns])
 
 
-def is_spared(tiers: pa.Array, *, from_tier: int | None) -> np.ndarray:
-    """Return where heuristic rules are not to drop: in the tiers from `from_tier` up. None spares nothing, nor does a null."""
-    if from_tier is None:
-        return np.zeros(len(tiers), bool)
-    return np.asarray(tiers.fill_null(-1)) >= max(0, from_tier)
+def is_spared(tiers: np.ndarray, *, from_tier: int | None) -> np.ndarray:
+    """Return where heuristic rules are not to drop: in the tiers from `from_tier` up; None and NaN spare nothing."""
+    return np.zeros(len(tiers), bool) if from_tier is None else tiers >= from_tier
