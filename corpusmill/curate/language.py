@@ -3,8 +3,8 @@ languages are close.
 
 CLD2 is fast and says how sure it is; where it is sure, it is right 97 times in 100 and nobody else is asked. Else lid.176
 is asked too, and the two are multiplied as independent witnesses that are each right only so often. The result is a
-probability: `language_score` 0.9 and above means right 9 times in 10 on real declarations. About 20,000
-paragraphs a second on one core, and 4,000 long texts: of these, four windows are read (`language_sample`).
+probability: of real paragraphs with a `language_score` of 0.9 and more, 97 in 100 are right. About 20,000 paragraphs a
+second on one core, and 2,000 long texts, whatever their length: of these, four windows are read (`language_sample`).
 
 Codes are ISO 639-1 where there is one, else ISO 639-3 (`language_codes`).
 """
@@ -47,26 +47,16 @@ IDENTIFIED = pa.schema(
 """`languages` holds the likeliest ones with their probabilities, the likeliest first. `main_language_share` is the share
 of the text that CLD2 takes for one language, whichever it is: below 1 on pages that mix languages."""
 
+_BATCH_TEXTS = 8192
+"""Bounds the samples in memory to 32 MiB."""
 _Ranked = list[tuple[str, float]]
 _NOTHING: tuple[dict[str, float], None] = ({}, None)
 
 
 def identify(texts: pa.ChunkedArray) -> pa.Table:
     """Return an IDENTIFIED row for every text; all null for one that is null or has no letter of a known script."""
-    samples = take_samples(*text_buffers(texts))
-    data, offsets = samples.data.tobytes(), samples.offsets.tolist()
-    scripts = main_scripts(samples.letters)
-    by_script = languages_by_script(scripts, samples.letters, samples.marks)
-    has_letters = (samples.letters.sum(axis=1) > 0).tolist()
-    ranked: list[_Ranked] = []
-    shares: list[float | None] = []
-    for row, script in enumerate(scripts):
-        likely, share = _NOTHING
-        if has_letters[row]:
-            likely, share = _identify_one(data[offsets[row] : offsets[row + 1]], script, by_script[row])
-        ranked.append(sorted(likely.items(), key=_rank)[:NUM_LANGUAGES])
-        shares.append(share)
-    return _table(ranked, shares)
+    starts = range(0, max(1, len(texts)), _BATCH_TEXTS)
+    return pa.concat_tables([_identify_batch(texts.slice(start, _BATCH_TEXTS)) for start in starts])
 
 
 def detect_languages(texts: Iterable[str]) -> tuple[list[str | None], list[float | None]]:
@@ -90,6 +80,23 @@ def combine(opinions: Sequence[Opinion], script: str | None) -> dict[str, float]
     unnamed = math.prod(_chance(opinion) for opinion in opinions) * (ALL_LANGUAGES - len(weights))
     total = sum(weights.values()) + unnamed
     return {language: weight / total for language, weight in weights.items()}
+
+
+def _identify_batch(texts: pa.ChunkedArray) -> pa.Table:
+    samples = take_samples(*text_buffers(texts))
+    data, offsets = samples.data.tobytes(), samples.offsets.tolist()
+    scripts = main_scripts(samples.letters)
+    by_script = languages_by_script(scripts, samples.letters, samples.marks)
+    has_letters = (samples.letters.sum(axis=1) > 0).tolist()
+    ranked: list[_Ranked] = []
+    shares: list[float | None] = []
+    for row, script in enumerate(scripts):
+        likely, share = _NOTHING
+        if has_letters[row]:
+            likely, share = _identify_one(data[offsets[row] : offsets[row + 1]], script, by_script[row])
+        ranked.append(sorted(likely.items(), key=_rank)[:NUM_LANGUAGES])
+        shares.append(share)
+    return _table(ranked, shares)
 
 
 def _likelihood(opinion: Opinion, language: str) -> float:
