@@ -60,8 +60,9 @@ def identify(texts: pa.ChunkedArray) -> pa.Table:
 
 
 def detect_languages(texts: Iterable[str]) -> tuple[list[str | None], list[float | None]]:
-    """Return (codes, scores) of strings; see `identify`."""
-    found = identify(pa.chunked_array([pa.array(list(texts), pa.large_string())]))
+    """Return (codes, scores) of strings, lone surrogates in them or not; see `identify`."""
+    encoded = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
+    found = identify(pa.chunked_array([encoded.cast(pa.large_string())]))
     return found["language"].to_pylist(), found["language_score"].to_pylist()
 
 

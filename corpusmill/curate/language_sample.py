@@ -18,10 +18,21 @@ SCRIPTS = (
     *("lao", "tibetan", "myanmar", "georgian", "hangul", "ethiopic", "cherokee", "canadian", "khmer", "mongolian"),
     *("tagalog", "balinese", "javanese", "ol_chiki", "tifinagh", "vai", "meetei", "yi", "han", "kana", "grantha"),
 )
-AZERI, SCHWA, JE, OSSETIAN, CHUVASH, RARE_HAN = range(6)
-"""Columns of `marks`: letters that give a language away. Cyrillic ҝ ҹ (Azerbaijani), ә, ј (both together: Azerbaijani),
-ӕ (Ossetian), ӑ ӗ (Chuvash); Chinese characters outside of Unicode's first plane, rare in Chinese and common in Vietnamese
-written with Chinese characters."""
+MARKS = {
+    "azeri": "ҝҜҹҸ",
+    "schwa": "әӘ",
+    "je": "јЈ",
+    "ossetian": "ӕӔ",
+    "chuvash": "ӑӐӗӖ",
+    "eng": "ŋŊŧŦ",
+    "caron": "čČšŠđĐ",
+    "ewe": "ƒƑʋƲ",
+    "ogonek": "įĮǫǪ",
+    "stroke": "łŁ",
+    "rare_han": "",
+}
+"""Letters that give a language away, alone or together (`language_scripts`): the columns of `marks`. `rare_han` are Chinese
+characters outside of Unicode's first plane, rare in Chinese and common in Vietnamese written with Chinese characters."""
 
 _LETTERS: tuple[tuple[int, int, str], ...] = (
     *((0x41, 0x5A, "latin"), (0x61, 0x7A, "latin"), (0xAA, 0xAA, "latin"), (0xBA, 0xBA, "latin")),
@@ -54,6 +65,12 @@ _LETTERS: tuple[tuple[int, int, str], ...] = (
 _FIRST = np.array([first for first, _, _ in _LETTERS], np.int64)
 _LAST = np.array([last for _, last, _ in _LETTERS], np.int64)
 _SCRIPT = np.array([SCRIPTS.index(name) for _, _, name in _LETTERS], np.int64)
+_MARKED = sorted((ord(letter), index) for index, letters in enumerate(MARKS.values()) for letter in letters)
+_MARKED_LETTERS = np.array([letter for letter, _ in _MARKED], np.int64)
+_MARK = np.array([index for _, index in _MARKED], np.int64)
+_RARE_HAN = list(MARKS).index("rare_han")
+_NUM_SCRIPTS, _NUM_MARKS = len(SCRIPTS), len(MARKS)
+_LAST_MARKED = int(_MARKED_LETTERS[-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +82,7 @@ class Samples:
     letters: np.ndarray
     """int64 [n, len(SCRIPTS)]: letters of each script in the sample."""
     marks: np.ndarray
-    """int64 [n, 6]: how often AZERI to RARE_HAN occur."""
+    """int64 [n, len(MARKS)]: how often each of MARKS occurs."""
 
 
 def take_samples(data: np.ndarray, offsets: np.ndarray) -> Samples:
@@ -80,8 +97,8 @@ def take_samples(data: np.ndarray, offsets: np.ndarray) -> Samples:
 def _sample_texts(data, offsets, out):  # type: ignore[no-untyped-def]
     num_texts = offsets.size - 1
     out_offsets = np.zeros(num_texts + 1, np.int64)
-    letters = np.zeros((num_texts, len(SCRIPTS)), np.int64)
-    marks = np.zeros((num_texts, 6), np.int64)
+    letters = np.zeros((num_texts, _NUM_SCRIPTS), np.int64)
+    marks = np.zeros((num_texts, _NUM_MARKS), np.int64)
     end = 0
     for row in range(num_texts):
         text = data[offsets[row] : offsets[row + 1]]
@@ -165,14 +182,8 @@ def _count(value, letters, marks):  # type: ignore[no-untyped-def]
         return
     letters[_SCRIPT[row]] += 1
     if value >= 0x20000:
-        marks[RARE_HAN] += 1
-    elif value in (0x49C, 0x49D, 0x4B8, 0x4B9):
-        marks[AZERI] += 1
-    elif value in (0x4D8, 0x4D9):
-        marks[SCHWA] += 1
-    elif value in (0x408, 0x458):
-        marks[JE] += 1
-    elif value in (0x4D4, 0x4D5):
-        marks[OSSETIAN] += 1
-    elif value in (0x4D0, 0x4D1, 0x4D6, 0x4D7):
-        marks[CHUVASH] += 1
+        marks[_RARE_HAN] += 1
+    elif 0xFF < value <= _LAST_MARKED:
+        place = np.searchsorted(_MARKED_LETTERS, value)
+        if _MARKED_LETTERS[place] == value:
+            marks[_MARK[place]] += 1

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpusmill.curate.language_sample import AZERI, CHUVASH, JE, OSSETIAN, RARE_HAN, SCHWA, SCRIPTS
+from corpusmill.curate.language_sample import MARKS, SCRIPTS
 
 MIN_RARE_SHARE = 0.01
 """Ours: how many of its letters must be ones that only this language has, so that a foreign name does not decide. Of
@@ -50,7 +50,7 @@ _LANGUAGES = {script: frozenset(codes.split()) for script, codes in _OTHER_SCRIP
 for _script, _code in _ONLY_LANGUAGE.items():
     _LANGUAGES[_script] = _LANGUAGES.get(_script, frozenset()) | {_code}
 _NEVER_LATIN = frozenset().union(*_LANGUAGES.values()) - frozenset(_LATIN_TOO.split())
-_KANA, _HAN, _CYRILLIC = (SCRIPTS.index(name) for name in ("kana", "han", "cyrillic"))
+_KANA, _HAN, _CYRILLIC, _LATIN = (SCRIPTS.index(name) for name in ("kana", "han", "cyrillic", "latin"))
 
 
 def main_scripts(letters: np.ndarray) -> list[str | None]:
@@ -64,19 +64,24 @@ def main_scripts(letters: np.ndarray) -> list[str | None]:
 def languages_by_script(scripts: Sequence[str | None], letters: np.ndarray, marks: np.ndarray) -> list[str | None]:
     """Return the language of each text that script and letters alone give away.
 
-    Kana among Chinese characters are Japanese; the letters of MARKED_LETTERS, or ә beside ј, name their language.
+    Kana among Chinese characters are Japanese; ҝ or ҹ, or ә beside ј, are Azerbaijani; ӕ Ossetian; ӑ or ӗ Chuvash;
+    ŋ or ŧ beside č, š or đ Northern Sami; ƒ or ʋ Ewe; ł beside į or ǫ Navajo.
     """
     found = [_ONLY_LANGUAGE.get(script) if script else None for script in scripts]
     totals = letters.sum(axis=1)
-    cyrillic = letters[:, _CYRILLIC] * 2 > totals
+    cyrillic, latin = 2 * letters[:, _CYRILLIC] > totals, 2 * letters[:, _LATIN] > totals
     han = letters[:, _HAN] + letters[:, _KANA]
+    mark = {name: marks[:, index] for index, name in enumerate(MARKS)}
+    azeri = np.maximum(mark["azeri"], np.minimum(mark["schwa"], mark["je"]))
     rules = {
-        "vi": (han * 2 > totals) & (marks[:, RARE_HAN] >= MIN_RARE_SHARE * han),
-        "ja": (han * 2 > totals) & (letters[:, _KANA] >= MIN_KANA_SHARE * han),
-        "os": cyrillic & (marks[:, OSSETIAN] >= MIN_RARE_SHARE * totals),
-        "cv": cyrillic & (marks[:, CHUVASH] >= MIN_RARE_SHARE * totals),
-        "az": cyrillic
-        & (np.maximum(marks[:, AZERI], np.minimum(marks[:, SCHWA], marks[:, JE])) >= MIN_RARE_SHARE * totals),
+        "vi": (2 * han > totals) & (mark["rare_han"] >= MIN_RARE_SHARE * han),
+        "ja": (2 * han > totals) & (letters[:, _KANA] >= MIN_KANA_SHARE * han),
+        "az": cyrillic & (azeri >= MIN_RARE_SHARE * totals),
+        "os": cyrillic & (mark["ossetian"] >= MIN_RARE_SHARE * totals),
+        "cv": cyrillic & (mark["chuvash"] >= MIN_RARE_SHARE * totals),
+        "se": latin & (np.minimum(4 * mark["eng"], mark["caron"]) >= MIN_RARE_SHARE * totals),
+        "ee": latin & (mark["ewe"] >= MIN_RARE_SHARE * totals),
+        "nv": latin & (np.minimum(mark["stroke"], mark["ogonek"]) >= MIN_RARE_SHARE * totals),
     }
     for language, holds in rules.items():
         for row in np.flatnonzero(holds):

@@ -38,6 +38,15 @@ CLOSE = [
 ]
 LETTERS = [
     ("letters that only Azerbaijani has in Cyrillic", "Һәр кәсин һүгугу вар, ҝениш ҹәмијјәтдә јашамаг.", "az"),
+    ("Ossetian", "Адæймаг æмæ адæмы бартæ, зæрдӕ ӕмӕ сӕрибар, царды хорз ӕнтыст", "os"),
+    (
+        "Northern Sami",
+        "Buot olbmot leat riegádan friddjan ja olmmošárvvu ja vuoigatvuođaid dáfus ovttaláganin, ŧ ŋ",
+        "se",
+    ),
+    ("Ewe", "Wodzi amegbetɔwo katã ablɔɖeviwoe eye wodzena bubu kple gomekpɔkpɔ sɔsɔe ƒe mɔ ʋu", "ee"),
+    ("Polish has ł, not į", "Wszyscy ludzie rodzą się wolni i równi w swej godności, łódź i miłość są ważne.", "pl"),
+    ("Croatian has č, š and đ, not ŋ", "Tko čeka, dočeka; među nama šuma šumi, kaže stari čovjek iz mjesta.", "hr"),
     ("Vietnamese in Chinese characters", "版宣言全世界𧗱人權呢羅𡱩都終朱畢哿各渃", "vi"),
     ("a Chinese text with one rare character stays Chinese", "人人生而自由" * 40 + "𡱩", "zh"),
     ("a Chinese text that quotes some kana stays Chinese", "人人生而自由，在尊严和权利上一律平等。" * 5 + "の", "zh"),
@@ -125,7 +134,7 @@ def test_sliced_and_chunked_columns_give_the_rows_asked_for():
 
 
 def test_strings_give_codes_and_scores():
-    languages, scores = detect_languages(["Dies ist ein deutscher Satz.", "12"])
+    languages, scores = detect_languages(["Dies ist ein \ud800deutscher Satz.", "12"])
     assert languages == ["de", None]
     assert scores[0] is not None and scores[0] > 0.9 and scores[1] is None
 
