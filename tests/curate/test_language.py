@@ -15,6 +15,7 @@ from corpusmill.curate.language import IDENTIFIED, combine, detect_languages, id
 from corpusmill.curate.language_codes import language_code
 from corpusmill.curate.language_models import Opinion
 from corpusmill.curate.language_sample import SAMPLE_BYTES, SCRIPTS, WINDOWS, take_samples
+from corpusmill.curate.language_scripts import fits_script
 
 UDHR = Path(__file__).parents[3] / "shared/data/langid_udhr/udhr_iso639-1.jsonl.gz"
 
@@ -175,6 +176,18 @@ def test_a_model_that_cannot_name_a_language_says_little_against_it():
     knows_both = Opinion(shares={"am": 0.99}, reliability=0.6, knows=frozenset({"am", "ti"}))
     unknown, known = combine([knows_tigrinya, amharic_only], None), combine([knows_tigrinya, knows_both], None)
     assert unknown["ti"] > 0.8 and known["ti"] < unknown["ti"] - 0.1
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_has_a_language_and_no_language_of_another_script(script):
+    assert fits_script("en", script) == (script == "latin")
+    assert any(fits_script(language, script) for language in _LANGUAGES_OF_SCRIPTS.split())
+
+
+_LANGUAGES_OF_SCRIPTS = (
+    "en ru el hy he ar syr dv nqo hi bn pa gu or ta te kn ml si th lo bo my ka ko am chr iu km mn tl ban jv sat zgh vai "
+    "mni ii zh ja sa"
+)
 
 
 def test_scripts_are_counted_in_letters():
