@@ -73,9 +73,9 @@ class SparkEngine:
 def active(session: Any) -> Iterator[None]:
     """Make a Connect session the active one of this thread; a classic session is left as it is.
 
-    PySpark 4.3 binds a frame that the server cached to the thread's active session instead of the one that asked
-    (`proto_to_remote_cached_dataframe`): to a dead server, where an earlier client of this process was not closed. No
-    public call changes the active session.
+    PySpark 4.3 asks the thread's active session in places where a frame has its own: for a frame that the server cached
+    (`proto_to_remote_cached_dataframe`) and whether it debugs (`is_debugging_enabled`). An earlier client of this process
+    that was not closed is still the active one, though its server is gone. No public call changes the active session.
     """
     holder = getattr(type(session), "_active_session", None)
     if holder is None:
@@ -95,11 +95,15 @@ def _connect(url: str) -> "SparkSession":
 
     # The error that follows says the same.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]", category=UserWarning)
+    session: Any = None
     try:
-        session: Any = SparkSession.builder.remote(url).create()
+        session = SparkSession.builder.remote(url).create()
         session.client.set_retry_policies([DefaultPolicy(**RETRIES)])
         session.conf.get("spark.app.name", None)
     except _spark_errors() as error:
+        if session is not None:
+            session.release_session_on_close = False
+            session.stop()
         raise EngineFailedError(f"no session on the Spark server: {_reason(error)}") from error
     return session
 

@@ -105,7 +105,7 @@ def find_evidence(
     store: Store,
 ) -> Evidence:
     """Find equal texts and verified near-duplicates; the same evidence as `corpusmill.dedup.in_memory`."""
-    with ExitStack() as kept:
+    with active(spark), ExitStack() as kept:
         search = _Search(spark, store, parameters, ranking, kept)
         documents = search.keep(search.read_signatures(signature_files, ("text_file", "text_hash")))
         search.size_shuffles(documents.count() * parameters.num_bands)
@@ -150,8 +150,7 @@ class _Search:
 
         Unlike `persist` this also forgets how they came about: plans are trees, and would double with every join.
         """
-        with active(self.spark):
-            return frame.localCheckpoint()
+        return frame.localCheckpoint()
 
     def read_signatures(self, files: Sequence[str], columns: Sequence[str]) -> "DataFrame":
         """Return member and `columns` of all signature rows that have them."""
