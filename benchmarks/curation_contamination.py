@@ -37,7 +37,7 @@ Way = Callable[[str, random.Random], str]
 """How an item is changed before it is planted."""
 PLAIN = "13-gram set in Python"
 HOST_CHARACTERS = 4000
-NUM_GENERATED_ITEMS = 100_000
+NUM_GENERATED_ITEMS = 1_000_000
 GENERATED_WORDS = 44
 """The median length of a GSM8K question."""
 
