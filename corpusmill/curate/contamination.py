@@ -81,11 +81,14 @@ def _least_run(index: ContaminationIndex) -> int:
 
 def _find_in_text(text: np.ndarray, index: ContaminationIndex, least_run: int) -> Iterator[_Match]:
     rules = index.rules
-    arrays = (index.text, index.word_starts, index.keys, index.first_use, index.uses, index.buckets, index.bitmap)
-    starts, ends, found = kernels.find_ngrams(text, word_table(), rules.part_words, arrays)
-    places = (index.ngrams, index.first_word, index.first_use, index.uses)
-    long_run = rules.ngram_words - rules.part_words + 1
-    runs = kernels.find_runs(found, places, least_run, long_run, rules.max_sharing_items, rules.max_uses)
+    hashes = (index.keys, index.buckets, index.bitmap)
+    starts, ends, found = kernels.find_ngrams(text, word_table(), rules.part_words, hashes)
+    runs = _find_runs(found, index, least_run)
+    spelled = (index.text, index.word_starts, index.first_use, index.uses)
+    while kernels.drop_unequal(
+        text, starts, ends, found, _around(runs, found, index), word_table(), rules.part_words, spelled
+    ):
+        runs = _find_runs(found, index, least_run)
     for reference, group in _groups(runs, index):
         kind, share = _judge(reference, group, found, index)
         if kind >= 0:
@@ -93,6 +96,25 @@ def _find_in_text(text: np.ndarray, index: ContaminationIndex, least_run: int) -
             yield _Match(
                 reference=reference, start=int(starts[group[0][1]]), end=int(ends[last]), share=share, kind=kind
             )
+
+
+def _find_runs(found: np.ndarray, index: ContaminationIndex, least_run: int) -> list[tuple[int, int, int, int]]:
+    rules = index.rules
+    places = (index.ngrams, index.first_word, index.first_use, index.uses)
+    long_run = rules.ngram_words - rules.part_words + 1
+    runs: list[tuple[int, int, int, int]] = kernels.find_runs(
+        found, places, least_run, long_run, rules.max_sharing_items, rules.max_uses
+    )
+    return runs
+
+
+def _around(runs: list[tuple[int, int, int, int]], found: np.ndarray, index: ContaminationIndex) -> np.ndarray:
+    """Return whether each n-gram of a text lies where one of the runs' references would."""
+    is_around = np.zeros(len(found), np.bool_)
+    for run in runs:
+        first, behind = _window(run, index)
+        is_around[first:behind] = True
+    return is_around
 
 
 def _groups(runs: list[tuple[int, int, int, int]], index: ContaminationIndex) -> Iterator[tuple[int, list[Any]]]:

@@ -2,9 +2,9 @@
 
 Everything stands on n-grams of `part_words` words (5): w words in a row that are the same in document and reference are
 w - 4 such n-grams in a row. Worked example with references of at least 8 words: a document without 4 known n-grams in a row
-holds none of them and is done after one pass. In the others each n-gram is looked up and its words
-are compared, so that equal hashes of different words count for nothing; what is the same in a row is a run. Around the
-runs of one reference the n-grams of the document are weighed against those of the reference.
+holds none of them and is done after one pass. In the others what is the same in a row is a run; around the runs of one reference
+the n-grams of the document are weighed against those of the reference. Before that the words of all of them are compared,
+so that equal hashes of different words count for nothing.
 
 Costs: the first look about 5 ns a byte; a comparison depends on how many references share the document's n-grams, at
 most `max_uses` for each.
@@ -55,31 +55,42 @@ def _is_set(bitmap, value):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
-    """Return the byte starts and ends of a text's words, and the number of the n-gram from each on, -1 where unknown.
+    """Return the byte starts and ends of a text's words, and the n-gram whose hash the words from each on have, else -1.
 
-    `index` is (text, word_starts, keys, first_use, uses, buckets, bitmap).
+    `index` is (keys, buckets, bitmap).
     """
+    keys, buckets, bitmap = index
     words = np.empty(len(text), np.uint64)
     starts = np.empty(len(text), np.uint32)
     ends = np.empty(len(text), np.uint32)
     count = read_words(text, 0, len(text), table, words, starts, ends)
-    num_ngrams = join_words(words, count, size, words)
     found = np.full(count, -1, np.int32)
+    for at in range(join_words(words, count, size, words)):
+        if _is_set(bitmap, words[at]):
+            found[at] = find_key(words[at], keys, buckets)
+    return starts[:count].copy(), ends[:count].copy(), found
+
+
+@njit(cache=True, nogil=True)
+def drop_unequal(text, starts, ends, found, is_asked, table, size, index):  # type: ignore[no-untyped-def]
+    """Set n-grams that only share a hash with the text's words to -1, where they are asked for; return how many.
+
+    `index` is (text, word_starts, first_use, uses).
+    """
+    dropped = 0
     spelled = np.empty(64, np.uint8)
-    for at in range(num_ngrams):
-        if not _is_set(index[6], words[at]):
-            continue
-        ngram = find_key(words[at], index[2], index[5])
-        if ngram < 0:
+    for at in range(len(found)):
+        if found[at] < 0 or not is_asked[at]:
             continue
         first, last = np.int64(starts[at]), np.int64(ends[at + size - 1])
         if 2 * (last - first) + 2 > len(spelled):
             spelled = np.empty(4 * (last - first) + 2, np.uint8)
         length = write_normal(text, first, last, table, spelled)
-        use = index[4][index[3][ngram]]
-        if _is_same(spelled, length, index[0], index[1][use], index[1][use + size]):
-            found[at] = ngram
-    return starts[:count].copy(), ends[:count].copy(), found
+        use = index[3][index[2][found[at]]]
+        if not _is_same(spelled, length, index[0], index[1][use], index[1][use + size]):
+            found[at] = -1
+            dropped += 1
+    return dropped
 
 
 @njit(cache=True, nogil=True)
