@@ -74,17 +74,18 @@ def _write(
 ) -> tuple[pa.LargeStringArray, np.ndarray]:
     data, offsets = text_buffers(urls)
     out = np.empty(3 * int(offsets[-1] - offsets[0]) + 16 * len(offsets), np.uint8)
-    ends, states = write_canonical(data, offsets, is_clean, character_kinds(), *_names(rules), out)
+    ends, states = write_canonical(data, offsets, is_clean, _packed(rules), out)
     is_valid = pa.array(states == CANONICAL).buffers()[1]
     values = pa.py_buffer(out[: ends[-1]].copy())
     return pa.LargeStringArray.from_buffers(len(states), pa.py_buffer(ends), values, is_valid), states
 
 
 @functools.lru_cache(maxsize=8)
-def _names(rules: UrlRules) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _packed(rules: UrlRules) -> tuple[np.ndarray, ...]:
+    """Return the rules as the kernels take them."""
     is_prefix = np.array([name.endswith("*") for name in rules.tracking_parameters], np.bool_)
     parameters = _joined([name.removesuffix("*") for name in rules.tracking_parameters])
-    return (*parameters, is_prefix, *_joined(rules.index_pages))
+    return (character_kinds(), *parameters, is_prefix, *_joined(rules.index_pages))
 
 
 def _joined(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
