@@ -84,10 +84,8 @@ def _find_in_text(text: np.ndarray, index: ContaminationIndex, least_run: int) -
     hashes = (index.keys, index.buckets, index.bitmap)
     starts, ends, found = kernels.find_ngrams(text, word_table(), rules.part_words, hashes)
     runs = _find_runs(found, index, least_run)
-    spelled = (index.text, index.word_starts, index.first_use, index.uses)
-    while kernels.drop_unequal(
-        text, starts, ends, found, _around(runs, found, index), word_table(), rules.part_words, spelled
-    ):
+    spelled = (rules.part_words, index.text, index.word_starts, index.first_use, index.uses)
+    while kernels.drop_unequal(text, (starts, ends), found, _around(runs, found, index), word_table(), spelled):
         runs = _find_runs(found, index, least_run)
     for reference, group in _groups(runs, index):
         kind, share = _judge(reference, group, found, index)

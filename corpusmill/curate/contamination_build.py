@@ -178,7 +178,7 @@ def _read_references(data, offsets, table):  # type: ignore[no-untyped-def]
     ends = np.empty(longest, np.uint32)
     total = 0
     for row in range(len(offsets) - 1):
-        count = read_words(data, offsets[row], offsets[row + 1], table, hashes, begins, ends)
+        count = read_words(data, offsets[row], offsets[row + 1], table, (hashes, begins, ends))
         for word in range(count):
             words[total + word] = hashes[word]
             starts[total + word] = offsets[row] - base + begins[word]

@@ -35,7 +35,7 @@ def may_hold(data, offsets, table, index, size, least_run):  # type: ignore[no-u
     ends = np.empty(longest + 1, np.uint32)
     may = np.zeros(len(offsets) - 1, np.bool_)
     for row in range(len(offsets) - 1):
-        count = read_words(data, offsets[row], offsets[row + 1], table, words, starts, ends)
+        count = read_words(data, offsets[row], offsets[row + 1], table, (words, starts, ends))
         count = join_words(words, count, size, words)
         run = 0
         for at in range(count):
@@ -63,7 +63,7 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
     words = np.empty(len(text), np.uint64)
     starts = np.empty(len(text), np.uint32)
     ends = np.empty(len(text), np.uint32)
-    count = read_words(text, 0, len(text), table, words, starts, ends)
+    count = read_words(text, 0, len(text), table, (words, starts, ends))
     found = np.full(count, -1, np.int32)
     for at in range(join_words(words, count, size, words)):
         if _is_set(bitmap, words[at]):
@@ -72,11 +72,13 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def drop_unequal(text, starts, ends, found, is_asked, table, size, index):  # type: ignore[no-untyped-def]
+def drop_unequal(text, spans, found, is_asked, table, index):  # type: ignore[no-untyped-def]
     """Set n-grams that only share a hash with the text's words to -1, where they are asked for; return how many.
 
-    `index` is (text, word_starts, first_use, uses).
+    `spans` is the starts and ends of the words, `index` is (size, text, word_starts, first_use, uses).
     """
+    starts, ends = spans
+    size, normal, word_starts, first_use, uses = index
     dropped = 0
     spelled = np.empty(64, np.uint8)
     for at in range(len(found)):
@@ -86,8 +88,8 @@ def drop_unequal(text, starts, ends, found, is_asked, table, size, index):  # ty
         if 2 * (last - first) + 2 > len(spelled):
             spelled = np.empty(4 * (last - first) + 2, np.uint8)
         length = write_normal(text, first, last, table, spelled)
-        use = index[3][index[2][found[at]]]
-        if not _is_same(spelled, length, index[0], index[1][use], index[1][use + size]):
+        use = uses[first_use[found[at]]]
+        if not _is_same(spelled, length, normal, word_starts[use], word_starts[use + size]):
             found[at] = -1
             dropped += 1
     return dropped

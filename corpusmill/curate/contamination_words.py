@@ -76,11 +76,13 @@ def _entry_at(data, at, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def read_words(data, start, end, table, hashes, starts, ends):  # type: ignore[no-untyped-def]
+def read_words(data, start, end, table, out):  # type: ignore[no-untyped-def]
     """Write hash, first byte and end byte (from `start` on) of each word of `data[start:end]`; return how many.
 
-    The arrays must hold as many values as `data[start:end]` has bytes. "Up 3, 4 x": up [0, 2), 0 [3, 7), x [8, 9).
+    `out` is three arrays for these, each with as many values as `data[start:end]` has bytes. "Up 3, 4 x": up [0, 2),
+    0 [3, 7), x [8, 9).
     """
+    hashes, starts, ends = out
     count = 0
     value = _SEED
     opened = -1

@@ -109,17 +109,17 @@ def url_checks(urls: pa.ChunkedArray | pa.Array, lists: UrlLists) -> dict[str, n
     """Return for each drop reason whether it holds for each URL, in the order in which reasons name a document's."""
     data, offsets = text_buffers(canonical_urls(urls, _AS_GIVEN))
     words = lists.words
+    packed_words = (words.entries, words.kinds, words.lengths, words.pairs)
     return {
         "url_opted_out": _match(data, offsets, lists.opt_outs),
         "url_blocked_domain": _match(data, offsets, lists.domains),
-        "url_blocked_word": match_words(
-            data, offsets, words.entries, words.kinds, words.lengths, words.pairs, lists.min_soft_words
-        ),
+        "url_blocked_word": match_words(data, offsets, packed_words, lists.min_soft_words),
     }
 
 
 def _match(data: np.ndarray, offsets: np.ndarray, hosts: HostList) -> np.ndarray:
-    found: np.ndarray = match_hosts(data, offsets, hosts.entries, hosts.first_path, hosts.paths, hosts.path_starts)
+    packed = (hosts.entries, hosts.first_path, hosts.paths, hosts.path_starts)
+    found: np.ndarray = match_hosts(data, offsets, packed)
     return found
 
 

@@ -28,11 +28,12 @@ def hash_bytes(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def match_hosts(data, offsets, entries, first_path, paths, path_starts):  # type: ignore[no-untyped-def]
+def match_hosts(data, offsets, hosts):  # type: ignore[no-untyped-def]
     """Return whether each canonical URL lies on a listed host, below one of its path prefixes.
 
-    `entries` is (keys, buckets, text, starts): sorted hashes of the hosts, and the hosts in that order. Prefixes of host h
-    are `first_path[h]` to `first_path[h + 1]`; an empty one holds for all of the host.
+    `hosts` is (entries, first_path, paths, path_starts), and entries (keys, buckets, text, starts): sorted hashes of the
+    hosts, and the hosts in that order. Prefixes of host h are `first_path[h]` to `first_path[h + 1]`; an empty one holds
+    for all of the host.
     """
     found = np.zeros(len(offsets) - 1, np.bool_)
     for row in range(len(offsets) - 1):
@@ -43,9 +44,9 @@ def match_hosts(data, offsets, entries, first_path, paths, path_starts):  # type
         host_end, is_number = _host_end(data, start, path)
         at = start
         while at < host_end and not found[row]:
-            entry = _find_entry(data, at, host_end, entries)
+            entry = _find_entry(data, at, host_end, hosts[0])
             if entry >= 0:
-                found[row] = _has_prefix(data, path, end, first_path[entry], first_path[entry + 1], paths, path_starts)
+                found[row] = _has_prefix(data, path, end, hosts, entry)
             while at < host_end and (data[at] != 46 or is_number):
                 at += 1
             at += 1
@@ -82,12 +83,13 @@ def _find_entry(data, start, end, entries):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _has_prefix(data, start, end, first, last, paths, path_starts):  # type: ignore[no-untyped-def]
+def _has_prefix(data, start, end, hosts, entry):  # type: ignore[no-untyped-def]
     """Return whether the path `data[start:end]`, or its part before the query with a slash behind, has one of the prefixes."""
+    _, first_path, paths, path_starts = hosts
     query = start
     while query < end and data[query] != 63:
         query += 1
-    for path in range(first, last):
+    for path in range(first_path[entry], first_path[entry + 1]):
         length = path_starts[path + 1] - path_starts[path]
         same = 0
         while same < length and start + same < end and data[start + same] == paths[path_starts[path] + same]:
@@ -99,12 +101,13 @@ def _has_prefix(data, start, end, first, last, paths, path_starts):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def match_words(data, offsets, entries, kinds, lengths, pairs, min_soft):  # type: ignore[no-untyped-def]
+def match_words(data, offsets, words, min_soft):  # type: ignore[no-untyped-def]
     """Return whether each canonical URL has a listed word: one ANYWHERE, one WORD, or `min_soft` SOFT ones.
 
-    `lengths` says for each number of bytes whether a word ANYWHERE has it, `pairs` for each two bytes whether one begins
-    so.
+    `words` is (entries, kinds, lengths, pairs): `lengths` says for each number of bytes whether a word ANYWHERE has it,
+    `pairs` for each two bytes whether one begins so.
     """
+    entries, kinds = words[0], words[1]
     longest = 1
     for row in range(len(offsets) - 1):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -127,7 +130,7 @@ def match_words(data, offsets, entries, kinds, lengths, pairs, min_soft):  # typ
                 found[row] = kinds[entry] == WORD or num_soft >= min_soft
             word = size
         if not found[row]:
-            found[row] = _has_part(squeezed, size, entries, kinds, lengths, pairs)
+            found[row] = _has_part(squeezed, size, words)
     return found
 
 
@@ -149,7 +152,8 @@ def _decoded(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _has_part(text, size, entries, kinds, lengths, pairs):  # type: ignore[no-untyped-def]
+def _has_part(text, size, words):  # type: ignore[no-untyped-def]
+    entries, kinds, lengths, pairs = words
     for start in range(size - 1):
         if not pairs[np.int64(text[start]) << 8 | np.int64(text[start + 1])]:
             continue

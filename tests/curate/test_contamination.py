@@ -72,7 +72,7 @@ def test_a_normal_form_is_its_own_and_has_the_words_that_are_hashed(text: str) -
     assert normal_text(normal) == normal
     data = np.frombuffer(text.encode(), np.uint8)
     hashes, starts, ends = (np.empty(len(data), kind) for kind in (np.uint64, np.uint32, np.uint32))
-    count = read_words(data, 0, len(data), word_table(), hashes, starts, ends)
+    count = read_words(data, 0, len(data), word_table(), (hashes, starts, ends))
     spelled = [
         normal_text(data[start:end].tobytes().decode()) for start, end in zip(starts[:count], ends[:count], strict=True)
     ]
