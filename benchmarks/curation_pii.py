@@ -34,6 +34,7 @@ SPEED_BAR = 100.0
 FALSE_BAR = 1.0
 """Spans per MB of clean text, without e-mail addresses: the documentation names its authors' real ones."""
 _ROUNDS = 5
+_NO_EMAIL = tuple(kind for kind in ENTITIES.values() if kind != "email")
 _PRESIDIO_BYTES = 400_000
 
 Span = tuple[str, int, int]
@@ -146,12 +147,16 @@ def _clean() -> list[Measure]:
             other_name=f"{datatrove.name} PIIFormatter",
         ),
         Measure(
-            measure="spans in clean text, same 6 kinds (per MB)",
-            ours=sum(mine[kind] for kind in ENTITIES.values()) / few_megabytes,
-            other=sum(theirs.values()) / few_megabytes,
+            measure="spans in clean text, the 6 kinds without e-mail (per MB)",
+            ours=sum(mine[kind] for kind in _NO_EMAIL) / few_megabytes,
+            other=sum(theirs[kind] for kind in _NO_EMAIL) / few_megabytes,
             other_name=presidio.name,
         ),
-        Measure(measure="spans in clean text, all kinds (per MB)", ours=false_ones / megabytes, bar=at_most(FALSE_BAR)),
+        Measure(
+            measure="spans in clean text, all kinds without e-mail (per MB)",
+            ours=false_ones / megabytes,
+            bar=at_most(FALSE_BAR),
+        ),
     ]
 
 
