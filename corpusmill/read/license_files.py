@@ -16,7 +16,7 @@ MAX_BYTES = 1 << 20
 """Metadata and licence files above this are not looked at."""
 _MANIFESTS = ("package.json", "composer.json", "Cargo.toml")
 _LICENSE_NAME = re.compile(
-    r"(?:(?:un)?licen[sc]es?|copying(?:\.lesser)?|[\w.-]*[-_.]licen[sc]e)(?:[-_.](?!py$|js$|ts$|go$|rs$|c$|h$|java$|rb$)[\w-]+)*",
+    r"(?:(?:un)?licen[sc]es?|copying(?:\.lesser)?|[\w.-]*[-_.]licen[sc]e)(?:[-_.](?!(?:py|js|ts|go|rs|c|h|java|rb|json|ya?ml|html?)$)[\w-]+)*",
     re.IGNORECASE,
 )
 
@@ -39,7 +39,12 @@ class PackageLicenses:
 
 def is_about_licenses(path: str) -> bool:
     """Return whether a member is metadata of the package or a licence file."""
-    return _is_metadata(path) or _is_manifest(path) or bool(_LICENSE_NAME.fullmatch(posixpath.basename(path)))
+    return _is_metadata(path) or _is_manifest(path) or is_license_file(posixpath.basename(path))
+
+
+def is_license_file(name: str) -> bool:
+    """Return whether a file of this name, without folders, holds a licence: LICENSE, COPYING.LESSER, mit-license.txt."""
+    return _LICENSE_NAME.fullmatch(name) is not None
 
 
 def package_licenses(members: Iterable[tuple[str, str]]) -> PackageLicenses:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read.license_files import is_license_file
 from corpusmill.read.package_license import declared_in_manifest, declared_license
 from corpusmill.read.snapshot import fetch_payloads, list_records
 
@@ -189,3 +190,16 @@ def test_other_manifests_declare_licences(name, content, expected):
 def test_manifest_of_an_npm_package_is_read(read):
     listed, _ = read("p-1.tgz", tar({"package/package.json": b'{"license": "MIT"}', "package/a.js": b"1"}))
     assert set(listed["declared_license"].to_pylist()) == {"MIT"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *(("LICENSE", True), ("licence.md", True), ("LICENSE-MIT", True), ("COPYING", True), ("COPYING.LESSER", True)),
+        *(("LICENSE.MIT.txt", True), ("UNLICENSE", True), ("mit-license.txt", True), ("LICENSES", True)),
+        *(("license.py", False), ("license_check.go", False), ("LICENSE.json", False), ("licensee.txt", False)),
+        *(("copyright", False), ("README", False), ("", False)),
+    ],
+)
+def test_names_of_licence_files(name, expected):
+    assert is_license_file(name) is expected
