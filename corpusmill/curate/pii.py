@@ -6,7 +6,7 @@ check digits and the words before them. A text without candidates costs no Pytho
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -86,9 +86,11 @@ def count_pii(edits: Sequence[Sequence[Edit]], policy: PiiPolicy) -> dict[str, n
     return counts
 
 
-def drops_for_pii(edits: Sequence[Sequence[Edit]], policy: PiiPolicy) -> np.ndarray:
-    """Return per text whether it holds a kind for which the policy drops the document."""
-    return np.array([any(policy.drops(edit.kind) for edit in found) for found in edits], bool)
+def drops_for_pii(counts: Mapping[str, np.ndarray], policy: PiiPolicy) -> np.ndarray:
+    """Return per text whether it holds a kind for which the policy drops the document; `counts` as `count_pii` gives them."""
+    return np.any(
+        [counts[f"pii_{kind}"] > 0 for kind in KINDS if policy.drops(kind)] or [counts[STATISTICS[0]] < 0], axis=0
+    )
 
 
 def _text(data: memoryview) -> str:
