@@ -88,9 +88,8 @@ def count_pii(edits: Sequence[Sequence[Edit]], policy: PiiPolicy) -> dict[str, n
 
 def drops_for_pii(counts: Mapping[str, np.ndarray], policy: PiiPolicy) -> np.ndarray:
     """Return per text whether it holds a kind for which the policy drops the document; `counts` as `count_pii` gives them."""
-    return np.any(
-        [counts[f"pii_{kind}"] > 0 for kind in KINDS if policy.drops(kind)] or [counts[STATISTICS[0]] < 0], axis=0
-    )
+    dropping = [counts[f"pii_{kind}"] > 0 for kind in KINDS if policy.drops(kind)]
+    return np.any(dropping, axis=0) if dropping else np.zeros(len(counts[STATISTICS[0]]), bool)
 
 
 def _text(data: memoryview) -> str:

@@ -246,6 +246,19 @@ def test_masked_text_has_none_of_the_spans_and_all_of_the_rest(parts, end):
     assert masked(applied) == applied
 
 
+NUMBERS = st.text(st.sampled_from("0123456789" * 3 + " -.()+/@:=\"'aZXC_x\u00a0é\n"), max_size=80)
+
+
+@given(st.lists(NUMBERS, max_size=4))
+def test_spans_of_any_text_lie_in_it_and_do_not_depend_on_its_neighbours(texts):
+    found = find(*texts)
+    assert found == [find(text)[0] for text in texts]
+    for text, edits in zip(texts, found, strict=True):
+        assert all(0 <= edit.start < edit.end <= len(text) for edit in edits)
+        shifted = [(edit.start - 3, edit.end - 3, edit.kind) for edit in find("😀é\n" + text)[0]]
+        assert shifted == [(edit.start, edit.end, edit.kind) for edit in edits]
+
+
 def test_rows_do_not_touch_each_other():
     found = find("x ann@", "mill.org", "ü" * 3 + " 8.8.8.8", None, "8.8.8", ".8")
     assert [[(edit.start, edit.end) for edit in edits] for edits in found] == [[], [], [(4, 11)], [], [], []]
