@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.curate.license_notices import find_notice
-from corpusmill.curate.licenses import Strictness, normal_form, strictness
+from corpusmill.curate.licenses import Strictness, normal_form, strictness, without_vague
 
 LICENSE_FILE = "license_file"
 """Key of a row's `meta` with the expression of the nearest licence file."""
@@ -52,14 +52,8 @@ def resolve_license(witnesses: tuple[str | None, ...]) -> str | None:
     if not names:
         return None
     worst = max(map(strictness, names))
-    strictest = list(dict.fromkeys(name for name in names if strictness(name) == worst))
-    exact = [name for name in strictest if not _is_vague(name, strictest)]
-    return " AND ".join(f"({name})" if " OR " in name and len(exact) > 1 else name for name in exact)
-
-
-def _is_vague(name: str, names: list[str]) -> bool:
-    family = name.removeprefix("LicenseRef-")
-    return name != family and any(other.startswith(f"{family}-") for other in names)
+    strictest = without_vague(name for name in names if strictness(name) == worst)
+    return " AND ".join(f"({name})" if " OR " in name and len(strictest) > 1 else name for name in strictest)
 
 
 def _resolved(witnesses: tuple[str | None, ...]) -> tuple[str | None, tuple[float, ...]]:

@@ -7,18 +7,24 @@ licences. A mention in passing counts as well: what names the GPL is judged as G
 import re
 from functools import lru_cache
 
-from corpusmill.curate.license_texts import find_license_texts
-from corpusmill.curate.licenses import UNKNOWN, normal_form
+from corpusmill.curate.license_texts import license_words, split_license_texts
+from corpusmill.curate.licenses import UNKNOWN, normal_form, without_vague
 
 HEAD_CHARACTERS = 8000
 TAIL_CHARACTERS = 4000
 _MIN_LICENSE_WORDS = 40
 _SPDX = re.compile(r"SPDX-License-Identifier:[ \t]*([A-Za-z0-9.+() -]{2,200})")
 _HINTS = ("licen", "copying", "gpl", "warrant", "public domain", "same terms", "confidential", "unauthori")
-_WORDS = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*")
 
 _GNU = re.compile(r"\bgnu (affero |lesser |library )?(?:general )?public licen[sc]e")
-_GNU_SHORT = re.compile(r"\b(a|l)?gpl(?: ?v? ?([123](?:\.[01])?)\b( or later| or newer| or any later)?)?(?![a-z])")
+_GNU_SHORT = re.compile(
+    r"\b(a|l)?gpl(?: ?v? ?([123](?:\.[01])?)\b( or later| or newer| or any later)?)?(?! ?compatible|[a-z])"
+)
+_REMARKS = re.compile(
+    r"\b(?:distributing python under|unlike|(?:in)?compatible with|conditions of) the gpl(?:v2)?\b"
+    r"|\bsoftware that is (?:released|licensed) under the gpl(?:v2)?\b|\bgpl (?:from )?compatible\b"
+)
+"""What CPython's licence and LLVM's exception, which are permissive, say about the GPL."""
 _GNU_VERSION = re.compile(r"\bv(?:ersion)? ?([123](?:\.[01])?)\b")
 _LATER = re.compile(r"\b(?:any|or) (?:later|newer)(?: version)?\b|\bor at your option\b")
 _GNU_REACH_CHARACTERS = 400
@@ -28,7 +34,10 @@ _SIMPLE = tuple(
         (r"\bsame (?:terms|licen[sc]e) as perl\b", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
         (r"\bartistic licen[sc]e 2(?:\.0)?\b", "Artistic-2.0"),
         (r"\bartistic licen[sc]e\b(?! 2)", "Artistic-1.0-Perl"),
-        (r"\bapache(?: software)? licen[sc]e\b|\blicen[sc]ed? (?:under )?(?:the )?apache 2", "Apache-2.0"),
+        (
+            r"\bapache(?: software)? licen[sc]e\b|\blicen[sc]ed? (?:under )?(?:the )?apache 2|\bapache 2(?:\.0)? licen[sc]e",
+            "Apache-2.0",
+        ),
         (r"\bmit licen[sc]ed?\b|\blicen[sc]ed? (?:under |is )?(?:the )?(?:terms of the )?mit\b", "MIT"),
         (r"\bisc licen[sc]ed?\b|\blicen[sc]e isc\b", "ISC"),
         (r"\bbsd (?:style )?licen[sc]ed?\b|\bbsd [234] clause\b|\blicen[sc]e (?:new )?bsd\b", "LicenseRef-BSD"),
@@ -54,7 +63,7 @@ def find_notice(text: str) -> str | None:
     """Return the licences that a source file names, as an expression in which all hold, or None when it names none."""
     parts = text[:HEAD_CHARACTERS], text[max(HEAD_CHARACTERS, len(text) - TAIL_CHARACTERS) :]
     found = [license for part in parts if _has_hint(part.lower()) for license in _named_licenses(part)]
-    return " AND ".join(map(_grouped, dict.fromkeys(found))) or None
+    return " AND ".join(map(_grouped, without_vague(found))) or None
 
 
 def find_license_file(text: str) -> str | None:
@@ -62,10 +71,10 @@ def find_license_file(text: str) -> str | None:
 
     A few words (`YEAR: 2015`) are no licence.
     """
-    found = find_license_texts(text) or _named_licenses(text[:HEAD_CHARACTERS])
+    found = _named_licenses(text)
     if found:
-        return " AND ".join(map(_grouped, dict.fromkeys(found)))
-    return UNKNOWN if len(_WORDS.findall(text[:HEAD_CHARACTERS].lower())) >= _MIN_LICENSE_WORDS else None
+        return " AND ".join(map(_grouped, found))
+    return UNKNOWN if len(license_words(text[:HEAD_CHARACTERS])) >= _MIN_LICENSE_WORDS else None
 
 
 def _has_hint(lowered: str) -> bool:
@@ -77,16 +86,14 @@ def _grouped(expression: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _named_licenses(part: str) -> tuple[str, ...]:
-    """Return what a part of a file names: SPDX lines if there are any, else texts, else sentences."""
-    tags = [normal_form(tag.strip(" -")) for tag in _SPDX.findall(part)]
-    if tags:
-        return tuple(tags)
-    words = " ".join(_WORDS.findall(part.lower()))
-    return tuple(find_license_texts(part)) or (
-        *_gnu_licenses(words),
-        *(name for pattern, name in _SIMPLE if pattern.search(words)),
-    )
+def _named_licenses(part: str) -> list[str]:
+    """Return what a part of a file names: SPDX lines if there are any, else texts, and sentences outside of these."""
+    if tags := _SPDX.findall(part):
+        return [normal_form(tag.strip(" -")) for tag in tags]
+    texts, words = split_license_texts(part)
+    words = _REMARKS.sub("|", words)
+    sentences = (name for pattern, name in _SIMPLE if pattern.search(words))
+    return without_vague([*texts, *_gnu_licenses(words), *sentences])
 
 
 def _gnu_licenses(words: str) -> list[str]:
@@ -100,8 +107,7 @@ def _gnu_licenses(words: str) -> list[str]:
     for mention in _GNU_SHORT.finditer(words):
         family = {"a": "AGPL", "l": "LGPL", "": "GPL"}[mention[1] or ""]
         found.append(_gnu_name(family, mention[2], bool(mention[3])))
-    exact = {name.partition("-")[0] for name in found if not name.startswith("LicenseRef-")}
-    return [name for name in dict.fromkeys(found) if name.removeprefix("LicenseRef-") not in exact]
+    return found
 
 
 def _gnu_name(family: str, version: str | None, has_later: bool) -> str:

@@ -24,7 +24,7 @@ _MIN_CONTAINMENT = 0.8
 """Ours: of the texts with which SPDX's licences are published, all have more of their own fixed parts."""
 _MAX_CHARACTERS = 500_000
 """The longest licence of SPDX's list has 110,000; a file of many is cut here."""
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*")
 _URL = re.compile(r"https?://[^\s<>\"')]+")
 _SAME_WORDS = {"licence": "license", "owner": "holder", "sublicence": "sublicense"}
 """SPDX's matching guidelines, B.8, as far as licences use them."""
@@ -48,25 +48,44 @@ class _Index:
 
 def find_license_texts(text: str) -> list[str]:
     """Return the SPDX identifiers of the licences whose text or standard header stands in a text, the longest first."""
+    return split_license_texts(text)[0]
+
+
+def split_license_texts(text: str) -> tuple[list[str], str]:
+    """Return the licences of a text and its other words in lower case, with a bar where a licence stood between them."""
     index = _index()
-    left = _shingles(text[:_MAX_CHARACTERS])
+    words = license_words(text[:_MAX_CHARACTERS])
+    shingles = _word_shingles(words)
+    is_left = np.ones(len(shingles), bool)
     found: list[str] = []
-    while len(left) >= _MIN_SHINGLES:
-        best = _best(index, left)
-        if best is None:
-            break
+    while (best := _best(index, np.unique(shingles[is_left]))) is not None:
         if index.names[best] not in found:
             found.append(index.names[best])
-        left = np.setdiff1d(left, index.shingles[index.texts == best], assume_unique=True)
-    return found
+        is_left &= ~np.isin(shingles, index.shingles[index.texts == best])
+    return found, _other_words(words, np.flatnonzero(~is_left))
+
+
+def license_words(text: str) -> list[str]:
+    """Return a text's words in lower case, versions as one (`2.0`), as both texts and sentences are compared."""
+    return [_SAME_WORDS.get(word, word) for word in _WORD.findall(_URL.sub("normalized url", text.lower()))]
+
+
+def _other_words(words: list[str], covered: np.ndarray) -> str:
+    is_other = np.ones(len(words), bool)
+    for offset in range(_SHINGLE_WORDS):
+        is_other[covered + offset] = False
+    kept = [word if other else "|" for word, other in zip(words, is_other, strict=True)]
+    return " ".join(word for word, before in zip(kept, ["", *kept], strict=False) if word != "|" or before != "|")
 
 
 def _best(index: _Index, shingles: np.ndarray) -> int | None:
-    """Return the text that explains most of the shingles, if any has its fixed parts there.
+    """Return the text that explains most of the distinct shingles, if any has its fixed parts there.
 
     The score is shared shingles times containment of the fixed parts to the fourth: a licence that lacks a clause of the
     text explains less of it, one with a clause that the text lacks is contained less.
     """
+    if len(shingles) < _MIN_SHINGLES:
+        return None
     starts = np.searchsorted(index.shingles, shingles, side="left")
     ends = np.searchsorted(index.shingles, shingles, side="right")
     hits = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
@@ -80,11 +99,10 @@ def _best(index: _Index, shingles: np.ndarray) -> int | None:
 
 def _shingles(*parts: str) -> np.ndarray:
     """Return the sorted distinct hashes of the runs of four words in each part."""
-    return np.unique(np.concatenate([_part_shingles(part) for part in parts] or [np.zeros(0, np.uint64)]))
+    return np.unique(np.concatenate([_word_shingles(license_words(part)) for part in parts]))
 
 
-def _part_shingles(text: str) -> np.ndarray:
-    words = [_SAME_WORDS.get(word, word) for word in _WORD.findall(_URL.sub("normalized url", text.lower()))]
+def _word_shingles(words: list[str]) -> np.ndarray:
     if len(words) < _SHINGLE_WORDS:
         return np.zeros(0, np.uint64)
     hashes = np.array([crc32(word.encode()) for word in words], np.uint64)

@@ -6,7 +6,7 @@ gives more freedom), `A+` as A or later. What cannot be read is not allowed, and
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
 from functools import lru_cache
 from importlib.resources import files
@@ -18,7 +18,7 @@ PERMISSIVE = (
     *("0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-2-Clause-Patent", "BSD-3-Clause"),
     *("BSD-3-Clause-Clear", "BSD-4-Clause", "BSL-1.0", "BlueOak-1.0.0", "CC-BY-4.0", "CC0-1.0", "FTL", "HPND", "ICU"),
     *("ISC", "LicenseRef-BSD", "LicenseRef-PublicDomain", "MIT", "MIT-0", "MIT-CMU", "MIT-Modern-Variant"),
-    *("MulanPSL-2.0", "NCSA", "OpenSSL", "PHP-3.01", "PSF-2.0", "PostgreSQL", "Python-2.0", "UPL-1.0"),
+    *("MulanPSL-2.0", "NCSA", "OpenSSL", "PHP-3.01", "PSF-2.0", "PostgreSQL", "Python-2.0", "Python-2.0.1", "UPL-1.0"),
     *("Unicode-3.0", "Unlicense", "W3C", "WTFPL", "X11", "Zlib", "libpng-2.0"),
 )
 """Licences that ask for attribution at most: SPDX identifiers from the Blue Oak Council's list (as The Stack does,
@@ -83,6 +83,19 @@ def normal_form(expression: str) -> str:
     """Return an expression with SPDX's spelling of its identifiers, or UNKNOWN when it cannot be read."""
     tree = _parsed(expression)
     return UNKNOWN if tree is None else str(tree.render())
+
+
+def is_known(expression: str) -> bool:
+    """Return whether an expression can be read and has only licences of SPDX's list."""
+    tree = _parsed(expression)
+    return tree is not None and all(key.lower() in _known_licenses() for key in get_spdx_licensing().license_keys(tree))
+
+
+def without_vague(names: Iterable[str]) -> list[str]:
+    """Return the names, each once, without the families (`LicenseRef-BSD`) of which a member is there (`BSD-3-Clause`)."""
+    distinct = list(dict.fromkeys(names))
+    vague = {f"LicenseRef-{name.partition('-')[0]}" for name in distinct}
+    return [name for name in distinct if name not in vague]
 
 
 def _is_in(key: str, wanted: Collection[str]) -> bool:

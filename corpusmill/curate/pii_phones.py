@@ -48,8 +48,8 @@ def _is_phone(place: Place, groups: list[tuple[int, int]], digits: str, regions:
         return _is_possible("+" + body.lstrip("(+"))
     if place.is_announced(_WORDS) or (len(groups) > 1 and _BEHIND.match(place.after)):
         return lengths not in _DATES and not _is_decimal(body, lengths)
-    if place.before[-1:] in _NO_PHONE_BEFORE or place.after[:1].isalpha():
-        return bool(_EXTENSION.match(place.after)) and bool(_NORTH_AMERICAN.fullmatch(body))
+    if place.before[-1:] in _NO_PHONE_BEFORE or (place.after[:1].isalpha() and not _extension(place.after)):
+        return False
     if len(groups) < 2 or lengths in _DATES:
         return False
     if digits.startswith("00"):

@@ -12,7 +12,9 @@ import tomllib
 from typing import Any
 
 from corpusmill.curate.license_evidence import resolve_license
+from corpusmill.curate.license_notices import find_notice
 from corpusmill.curate.license_texts import find_license_texts
+from corpusmill.curate.licenses import is_known
 
 _CLASSIFIERS = {
     "Apache Software License": "Apache-2.0",
@@ -67,16 +69,6 @@ _SPELLINGS = {
 
 _LONG_CHARACTERS = 200
 """A `License` above this is a licence's text, not its name."""
-_SPDX = {
-    identifier.lower(): identifier
-    for identifier in [
-        *_CLASSIFIERS.values(),
-        *_SPELLINGS.values(),
-        *("0BSD", "Artistic-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC-BY-SA-4.0", "EPL-2.0", "GPL-2.0"),
-        *("GPL-3.0", "HPND", "LGPL-2.1", "LGPL-2.1-only", "LGPL-2.1-or-later", "LGPL-3.0", "MIT-CMU"),
-    ]
-    if not identifier.startswith("LicenseRef-")
-}
 
 
 def declared_license(metadata: str) -> str | None:
@@ -85,13 +77,13 @@ def declared_license(metadata: str) -> str | None:
     if expression := (headers.get("License-Expression") or "").strip():
         return expression
     value = (headers.get("License") or "").strip()
-    named = _SPDX.get(value.lower())
+    named = value if is_known(value) and value.lower() not in _SPELLINGS else None
     classified = [
         _from_classifier(value) for value in headers.get_all("Classifier", []) if value.startswith("License ::")
     ]
     found = list(dict.fromkeys(license for license in classified if license))
     if named:
-        return resolve_license((named, *found))
+        return resolve_license((named, *found))  # in SPDX's spelling
     return " AND ".join(found) or _from_free_text(value)
 
 
@@ -121,7 +113,7 @@ def _from_free_text(value: str) -> str | None:
     named = _first_line(value)
     if not named or named.lower() in ("unknown", "none"):
         return None
-    return _SPELLINGS.get(named.lower()) or f"LicenseRef-{_slug(named)}"
+    return _SPELLINGS.get(named.lower()) or find_notice(named) or f"LicenseRef-{_slug(named)}"
 
 
 def _from_classifier(classifier: str) -> str | None:

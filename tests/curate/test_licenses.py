@@ -144,6 +144,13 @@ def test_notices(text, expected):
         (MIT, "MIT"),
         ("YEAR: 2015\nCOPYRIGHT HOLDER: The Mill", None),
         ("Dual licensed under MIT license", "MIT"),
+        (f"{MIT}\nParts are under the terms of the GNU General Public License, version 2.", "MIT AND GPL-2.0-only"),
+        ("BSD license\n" + BSD_2 + BSD_END, "BSD-2-Clause"),
+        (
+            "GPL-compatible doesn't mean that we're distributing Python under the GPL.  All Python licenses, unlike the GPL,"
+            " let you distribute a modified version. It is like the MIT license.",
+            "MIT",
+        ),
         ("You may look at this, but neither copy nor change nor sell it to anybody. " * 5, UNKNOWN),
     ],
 )
