@@ -28,35 +28,40 @@ _REMARKS = re.compile(
 _GNU_VERSION = re.compile(r"\bv(?:ersion)? ?([123](?:\.[01])?)\b")
 _LATER = re.compile(r"\b(?:any|or) (?:later|newer)(?: version)?\b|\bor at your option\b")
 _GNU_REACH_CHARACTERS = 400
-_SIMPLE = tuple(
-    (re.compile(pattern), name)
-    for pattern, name in (
-        (r"\bsame (?:terms|licen[sc]e) as perl\b", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
-        (r"\bartistic licen[sc]e 2(?:\.0)?\b", "Artistic-2.0"),
-        (r"\bartistic licen[sc]e\b(?! 2)", "Artistic-1.0-Perl"),
-        (
-            r"\bapache(?: software)? licen[sc]e\b|\blicen[sc]ed? (?:under )?(?:the )?apache 2|\bapache 2(?:\.0)? licen[sc]e",
-            "Apache-2.0",
-        ),
-        (r"\bmit licen[sc]ed?\b|\blicen[sc]ed? (?:under |is )?(?:the )?(?:terms of the )?mit\b", "MIT"),
-        (r"\bisc licen[sc]ed?\b|\blicen[sc]e isc\b", "ISC"),
-        (r"\bbsd (?:style )?licen[sc]ed?\b|\bbsd [234] clause\b|\blicen[sc]e (?:new )?bsd\b", "LicenseRef-BSD"),
-        (r"\bboost software licen[sc]e\b", "BSL-1.0"),
-        (r"\bzlib licen[sc]e\b", "Zlib"),
-        (r"\bmozilla public licen[sc]e(?: v| version)? ?2(?:\.0)?\b|\bmpl ?2(?:\.0)?\b", "MPL-2.0"),
-        (r"\bmozilla public licen[sc]e\b(?!(?: v| version)? ?2)", "LicenseRef-MPL"),
-        (r"\beclipse public licen[sc]e\b", "LicenseRef-EPL"),
-        (r"\bcommon development and distribution licen[sc]e\b", "LicenseRef-CDDL"),
-        (r"\beuropean union public licen[sc]e\b", "LicenseRef-EUPL"),
-        (r"\bserver side public licen[sc]e\b", "SSPL-1.0"),
-        (r"\bbusiness source licen[sc]e\b", "BUSL-1.1"),
-        (r"\bcreative commons attribution share ?alike\b|\bcc by sa\b", "LicenseRef-CC-BY-SA"),
-        (r"\bcreative commons attribution non ?commercial\b|\bcc by nc\b", "LicenseRef-CC-BY-NC"),
-        (r"\bunlicense\b|\bfree and unencumbered software\b", "Unlicense"),
-        (r"\b(?:in|into|to|of) the public domain\b|\bpublic domain software\b", "LicenseRef-PublicDomain"),
-        (r"\bproprietary and confidential\b|\bconfidential and proprietary\b|\bunauthori[sz]ed copying\b", UNKNOWN),
+_SENTENCES = tuple(
+    (needle, re.compile(pattern), name)
+    for needle, pattern, name in (
+        ("as perl", r"\bsame (?:terms|licen[sc]e) as perl\b", "Artistic-1.0-Perl OR GPL-1.0-or-later"),
+        ("artistic", r"\bartistic licen[sc]e 2(?:\.0)?\b", "Artistic-2.0"),
+        ("artistic", r"\bartistic licen[sc]e\b(?! 2)", "Artistic-1.0-Perl"),
+        ("apache", r"\bapache(?: software)? licen[sc]e\b|\blicen[sc]ed? (?:under )?(?:the )?apache 2", "Apache-2.0"),
+        ("apache 2", r"\bapache 2(?:\.0)? licen[sc]e", "Apache-2.0"),
+        ("mit", r"\bmit licen[sc]ed?\b|\blicen[sc]ed? (?:under |is )?(?:the )?(?:terms of the )?mit\b", "MIT"),
+        ("isc", r"\bisc licen[sc]ed?\b|\blicen[sc]e isc\b", "ISC"),
+        ("bsd", r"\bbsd (?:style )?licen[sc]ed?\b|\bbsd [234] clause\b|\blicen[sc]e (?:new )?bsd\b", "LicenseRef-BSD"),
+        ("boost", r"\bboost software licen[sc]e\b", "BSL-1.0"),
+        ("zlib", r"\bzlib licen[sc]e\b", "Zlib"),
+        ("mozilla", r"\bmozilla public licen[sc]e(?: v| version)? ?2(?:\.0)?\b", "MPL-2.0"),
+        ("mozilla", r"\bmozilla public licen[sc]e\b(?!(?: v| version)? ?2)", "LicenseRef-MPL"),
+        ("mpl", r"\bmpl ?2(?:\.0)?\b", "MPL-2.0"),
+        ("eclipse", r"\beclipse public licen[sc]e\b", "LicenseRef-EPL"),
+        ("common dev", r"\bcommon development and distribution licen[sc]e\b", "LicenseRef-CDDL"),
+        ("european", r"\beuropean union public licen[sc]e\b", "LicenseRef-EUPL"),
+        ("server side", r"\bserver side public licen[sc]e\b", "SSPL-1.0"),
+        ("business", r"\bbusiness source licen[sc]e\b", "BUSL-1.1"),
+        ("creative", r"\bcreative commons attribution share ?alike\b", "LicenseRef-CC-BY-SA"),
+        ("cc by sa", r"\bcc by sa\b", "LicenseRef-CC-BY-SA"),
+        ("creative", r"\bcreative commons attribution non ?commercial\b", "LicenseRef-CC-BY-NC"),
+        ("cc by nc", r"\bcc by nc\b", "LicenseRef-CC-BY-NC"),
+        ("unlicense", r"\bunlicense\b", "Unlicense"),
+        ("unencumbered", r"\bfree and unencumbered software\b", "Unlicense"),
+        ("public domain", r"\b(?:in|into|to|of) the public domain\b", "LicenseRef-PublicDomain"),
+        ("public domain", r"\bpublic domain software\b", "LicenseRef-PublicDomain"),
+        ("confidential", r"\bproprietary and confidential\b|\bconfidential and proprietary\b", UNKNOWN),
+        ("copying", r"\bunauthori[sz]ed copying\b", UNKNOWN),
     )
 )
+"""A needle that is cheap to look for, the sentence around it in normalised words, and the licence that it names."""
 
 
 def find_notice(text: str) -> str | None:
@@ -92,7 +97,7 @@ def _named_licenses(part: str) -> list[str]:
         return [normal_form(tag.strip(" -")) for tag in tags]
     texts, words = split_license_texts(part)
     words = _REMARKS.sub("|", words)
-    sentences = (name for pattern, name in _SIMPLE if pattern.search(words))
+    sentences = (name for needle, pattern, name in _SENTENCES if needle in words and pattern.search(words))
     return without_vague([*texts, *_gnu_licenses(words), *sentences])
 
 

@@ -56,13 +56,15 @@ def split_license_texts(text: str) -> tuple[list[str], str]:
     index = _index()
     words = license_words(text[:_MAX_CHARACTERS])
     shingles = _word_shingles(words)
-    is_left = np.ones(len(shingles), bool)
+    distinct, places = np.unique(shingles, return_inverse=True)
+    entries, owners = _entries(index, distinct)
+    is_left = np.ones(len(distinct), bool)
     found: list[str] = []
-    while (best := _best(index, np.unique(shingles[is_left]))) is not None:
+    while (best := _best(index, entries[is_left[owners]])) is not None:
         if index.names[best] not in found:
             found.append(index.names[best])
-        is_left &= ~np.isin(shingles, index.shingles[index.texts == best])
-    return found, _other_words(words, np.flatnonzero(~is_left))
+        is_left[owners[index.texts[entries] == best]] = False
+    return found, _other_words(words, np.flatnonzero(~is_left[places]))
 
 
 def license_words(text: str) -> list[str]:
@@ -78,19 +80,26 @@ def _other_words(words: list[str], covered: np.ndarray) -> str:
     return " ".join(word for word, before in zip(kept, ["", *kept], strict=False) if word != "|" or before != "|")
 
 
-def _best(index: _Index, shingles: np.ndarray) -> int | None:
-    """Return the text that explains most of the distinct shingles, if any has its fixed parts there.
+def _entries(index: _Index, shingles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places in the index that hold one of the shingles, and for each which shingle that is."""
+    starts = np.searchsorted(index.shingles, shingles, side="left")
+    counts = np.searchsorted(index.shingles, shingles, side="right") - starts
+    owners = np.repeat(np.arange(len(shingles)), counts)
+    # Counts [2, 0, 3] at starts [5, 9, 20]: 5, 6, 20, 21, 22.
+    steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return starts[owners] + steps, owners
+
+
+def _best(index: _Index, entries: np.ndarray) -> int | None:
+    """Return the text that explains most of the shingles at these places, if any has its fixed parts there.
 
     The score is shared shingles times containment of the fixed parts to the fourth: a licence that lacks a clause of the
     text explains less of it, one with a clause that the text lacks is contained less.
     """
-    if len(shingles) < _MIN_SHINGLES:
+    if len(entries) < _MIN_SHINGLES:
         return None
-    starts = np.searchsorted(index.shingles, shingles, side="left")
-    ends = np.searchsorted(index.shingles, shingles, side="right")
-    hits = np.concatenate([np.arange(start, end) for start, end in zip(starts, ends, strict=True)])
-    shared = np.bincount(index.texts[hits], minlength=len(index.names))
-    shared_fixed = np.bincount(index.texts[hits[index.is_fixed[hits]]], minlength=len(index.names))
+    shared = np.bincount(index.texts[entries], minlength=len(index.names))
+    shared_fixed = np.bincount(index.texts[entries[index.is_fixed[entries]]], minlength=len(index.names))
     containment = shared_fixed / index.num_fixed
     score = np.where((containment >= _MIN_CONTAINMENT) & (shared_fixed >= _MIN_SHINGLES), shared * containment**4, 0.0)
     best = int(np.argmax(score))
