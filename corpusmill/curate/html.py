@@ -1,15 +1,17 @@
-"""The main text of an HTML page, by resiliparse (fast) or trafilatura (careful), and what its head says.
+"""The main text of an HTML page, by the method a dataset chooses, and what its head says.
 
-Neither bounds its own time: callers look at `measure_markup` first and run large or deep pages in a process of
-their own (`corpusmill.curate.isolation`).
+`fast` is ours, with trafilatura where it is not sure; `trafilatura`, `resiliparse` and `justext` are theirs. All keep code,
+tables, lists and formulas. None bounds its own time: `corpusmill.curate.isolation` runs them where they can be ended.
 """
 
 import re
 from dataclasses import dataclass
 
 from corpusmill.curate.formulas import formulas_to_tex
+from corpusmill.curate.page_tree import parse_body
+from corpusmill.curate.preformatted import mark_code, unmark_code
 
-METHODS = ("resiliparse", "trafilatura")
+METHODS = ("fast", "trafilatura", "resiliparse", "justext")
 
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""<html[^<>]{0,1000}?\slang\s*=\s*["']?\s*([A-Za-z][A-Za-z0-9-]{0,34})""", re.IGNORECASE)
@@ -21,6 +23,8 @@ _CREATIVE_COMMONS = re.compile(
 )
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 _HEAD_CHARACTERS = 1 << 16
+_MOST_FALLBACK_CHARACTERS = 1 << 20
+"""trafilatura takes about 0.15 s for a page of a million characters, and more than linearly longer for larger ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,24 +40,49 @@ class HtmlPage:
 
 def read_html(html: str, method: str) -> HtmlPage:
     """Return the page; `text` is empty where the method finds no main text."""
-    text = _BLANK_LINES.sub("\n\n", _TEXTS[method](formulas_to_tex(html)))
     head = html[:_HEAD_CHARACTERS]
-    return HtmlPage(text=text, title=_title(head), language=_language(head), license=_license(html))
+    language = _language(head)
+    text = _BLANK_LINES.sub("\n\n", _TEXTS[method](formulas_to_tex(html), language))
+    return HtmlPage(text=text, title=_title(head), language=language, license=_license(html))
 
 
-def _resiliparse_text(html: str) -> str:
-    from resiliparse.extract.html2text import extract_plain_text
+def _fast_text(html: str, language: str | None) -> str:
+    from corpusmill.curate.main_text import Confidence, main_text
 
-    return extract_plain_text(html, main_content=True, alt_texts=False, preserve_formatting=True) or ""
+    body = parse_body(html)
+    text = main_text(body, Confidence()) if body is not None else None
+    if text is not None:
+        return text
+    return _trafilatura_text(html, language) if len(html) <= _MOST_FALLBACK_CHARACTERS else _resiliparse_text(html, None)
 
 
-def _trafilatura_text(html: str) -> str:
+def _trafilatura_text(html: str, language: str | None) -> str:
     import trafilatura
 
-    return trafilatura.extract(html, include_comments=False, include_tables=True, deduplicate=False) or ""
+    text = trafilatura.extract(mark_code(html), include_comments=False, include_tables=True, deduplicate=False)
+    return unmark_code(text or "")
 
 
-_TEXTS = {"resiliparse": _resiliparse_text, "trafilatura": _trafilatura_text}
+def _resiliparse_text(html: str, language: str | None) -> str:
+    from corpusmill.curate.resiliparse_text import resiliparse_text
+
+    body = parse_body(html)
+    return resiliparse_text(body) if body is not None else ""
+
+
+def _justext_text(html: str, language: str | None) -> str:
+    from corpusmill.curate.justext_text import justext_text
+
+    body = parse_body(html)
+    return justext_text(body, language) if body is not None else ""
+
+
+_TEXTS = {
+    "fast": _fast_text,
+    "trafilatura": _trafilatura_text,
+    "resiliparse": _resiliparse_text,
+    "justext": _justext_text,
+}
 
 
 def _title(head: str) -> str | None:

@@ -1,0 +1,140 @@
+"""Where the main text of a page lies: the element that a content system marked as the article, and what is none of it.
+
+The names are those that blog, news and wiki systems give to their parts. Class and id of an element are looked up once per
+spelling, so a page costs one pass over its containers.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+_BODY_NAMES = re.compile(
+    r"""(?:^|\s)(?:
+    (?:entry|post|article|story|blog|news|node|single|td-post|hentry)[-_]{0,2}
+        (?:content|body|text|entry|copytext)(?:[-_]{1,2}(?:inner|wrap|wrapper|body|main))?
+    | field-{1,2}name-body | entrytext | storytext | storycontent | copytext | mw-parser-output | markdown-body | e-content | fulltext
+    )(?:\s|$)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_POST_NAMES = re.compile(r"(?:^|\s)(?:post|entry|hentry|h-entry|story|single-post|blogpost|article)(?:\s|$)", re.IGNORECASE)
+_PAGE_NAMES = re.compile(
+    r"(?:^|\s)(?:(?:main|page|body|site)?[-_]{0,2}(?:content|body|text|main)|primary)(?:\s|$)",
+    re.IGNORECASE,
+)
+_ASIDE_NAMES = re.compile(
+    r"""
+    share|sharing|sharedaddy|social|follow-us|flattr|addtoany|twitter-|fb-like
+    |related|recommend|read-?more-|more-(?:posts|stories|news)|similar|(?:^|[\s_-])teasers?(?:$|[\s_-])
+    |comment(?!ary)|respond|disqus|(?:^|[\s_-])replies
+    |sidebar|side-bar|(?<!elementor-)widget|breadcrumb|bread-crumb|navigation|navbar|(?:^|[\s_-])(?:sub)?(?:nav|menu)(?:$|[\s_-])
+    |newsletter|subscri|signup|sign-up|cookie|consent|gdpr|popup|pop-up|modal|overlay|paywall
+    |footer|(?:^|[\s_-])(?:ads?|advert(?:s|isement)?|adsense|sponsor\w*|promo(?:s|tions?|box)?|banner)(?:$|[\s_-])
+    |paginat|pager|page-?links|post-?nav|wp-pagenavi
+    |author-?(?:box|bio|info|meta)|about-?author|byline|(?:entry|post|article)-?_?(?:meta|utility|info|footer|date|author)
+    |meta-?data|postmeta|(?:^|[\s_-])tags?(?:$|[\s_-])|tag-?links|cat-?links|(?:^|[\s_-])categor(?:y|ies)(?:$|[\s_-]list)
+    |rating|(?:^|[\s_-])(?:likes?|votes?|voting)(?:$|[\s_-])|(?:^|[\s_-])print(?:$|[\s_-])|print-?friendly|printonly
+    |caption|credits?(?:$|[\s_-])|(?:^|\s)hidden(?:$|\s)|screen-reader|visually-?hidden|sr-only|noprint|skip-?link
+    |(?:^|[\s_-])toc(?:$|[\s_-])|table-of-contents|editsection|mw-jump|catlinks|navbox|(?:^|[\s_-])search
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+ASIDE_TAGS = frozenset(
+    "nav aside footer form button select option textarea input label figcaption iframe object embed svg canvas audio"
+    " video map menu dialog template noscript script style head link meta".split()
+)
+_ASIDE_ROLES = frozenset("navigation complementary contentinfo search banner dialog alert menu menubar tablist".split())
+_CONTAINERS = ("article", "main", "section", "div", "td")
+
+_PAGE_RANK = 3
+_LEAST_SHARE = 0.95
+"""An inner element with this share of the outer one's text is preferred: it has less around it."""
+_LEAST_CHARACTERS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContentRoot:
+    """The element that holds the article, and how much of all that is marked like it lies in it (0 to 1)."""
+
+    element: Any
+    share: float
+    is_marked: bool
+    """Whether it is marked as an article or its text, not just as the page's main part or not at all."""
+
+
+def find_content_root(body: Any) -> ContentRoot:
+    """Return the article's element: by the name of its text, as `article`, as a post, as the main part, else the body."""
+    ranked: dict[int, list[Any]] = {}
+    for element in body.iter(*_CONTAINERS):
+        rank = _rank(element)
+        if rank is not None:
+            ranked.setdefault(rank, []).append(element)
+    for rank in sorted(ranked):
+        found = _largest(ranked[rank])
+        if found is not None:
+            element, share = found
+            return ContentRoot(element=element, share=share, is_marked=rank < _PAGE_RANK)
+    return ContentRoot(element=body, share=1.0, is_marked=False)
+
+
+def is_aside(element: Any) -> bool:
+    """Return whether the element is none of the article: menus, sharing, comments, related posts, what is not shown."""
+    if element.tag in ASIDE_TAGS:
+        return True
+    names = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if len(names) > 1 and _is_aside_name(names):
+        return True
+    return element.get("role") in _ASIDE_ROLES or _is_hidden(element)
+
+
+def _is_hidden(element: Any) -> bool:
+    style = element.get("style")
+    is_styled_away = style is not None and "display:none" in style.replace(" ", "").lower()
+    return is_styled_away or element.get("hidden") is not None or element.get("aria-hidden") == "true"
+
+
+def _rank(element: Any) -> int | None:
+    if element.get("itemprop") in ("articleBody", "text"):
+        return 0
+    names = f"{element.get('class') or ''} {element.get('id') or ''}"
+    rank = _name_rank(names) if len(names) > 1 else None
+    if rank == 0:
+        return 0
+    if element.tag == "article":
+        return 1
+    if element.tag == "main" or element.get("role") == "main":
+        return _PAGE_RANK
+    return rank
+
+
+@lru_cache(maxsize=4096)
+def _name_rank(names: str) -> int | None:
+    patterns = ((0, _BODY_NAMES), (2, _POST_NAMES), (_PAGE_RANK, _PAGE_NAMES))
+    return next((rank for rank, pattern in patterns if pattern.search(names)), None)
+
+
+@lru_cache(maxsize=4096)
+def _is_aside_name(names: str) -> bool:
+    return _ASIDE_NAMES.search(names) is not None
+
+
+def _largest(elements: list[Any]) -> tuple[Any, float] | None:
+    """Return the element with the most text and its share of all; of nested ones with almost as much, the innermost."""
+    sizes = [(size, element) for element in elements[:200] if (size := text_length(element)) >= _LEAST_CHARACTERS]
+    if not sizes:
+        return None
+    most = max(size for size, _ in sizes)
+    chosen = min((size, -index) for index, (size, _) in enumerate(sizes) if size >= _LEAST_SHARE * most)
+    size, element = sizes[-chosen[1]]
+    return element, size / _outermost_length(sizes)
+
+
+def _outermost_length(sizes: list[tuple[int, Any]]) -> int:
+    """Return the length of all their text; an element inside another one of them counts once."""
+    known = {element for _, element in sizes}
+    return sum(size for size, element in sizes if not any(parent in known for parent in element.iterancestors()))
+
+
+def text_length(element: Any) -> int:
+    """Return the number of characters of an element's text, a run of white space counted as one."""
+    return len(element.xpath("normalize-space(string())"))
