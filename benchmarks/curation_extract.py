@@ -51,7 +51,9 @@ def _beside_trafilatura() -> Iterator[Measure]:
     bar = at_least(1, of="ratio")
     yield Measure(measure=f"snippets kept of {num_with}", ours=kept, other=their_kept, other_name=name, bar=bar)
     bar = at_most(their_leaked)
-    yield Measure(measure=f"snippets leaked of {num_without}", ours=leaked, other=their_leaked, other_name=name, bar=bar)
+    yield Measure(
+        measure=f"snippets leaked of {num_without}", ours=leaked, other=their_leaked, other_name=name, bar=bar
+    )
     speeds = [len(pages) / seconds for _, seconds in (ours, theirs)]
     bar = at_least(2, of="ratio")
     yield Measure(measure="extraction (pages/s)", ours=speeds[0], other=speeds[1], other_name=name, bar=bar)

@@ -34,7 +34,9 @@ def _measured(make: Callable[[Path], tuple[str, str, Path]], folder: Path) -> Me
     found = json.loads(done.stdout.splitlines()[-1])
     path.unlink()
     reasons = ", ".join(f"{number} {reason}" for reason, number in found["rows"].items())
-    return Measure(measure=f"{story}: {reasons}: peak memory (GB)", ours=found["peak_bytes"] / 1e9, bar=at_most(MAX_GIGABYTES))
+    return Measure(
+        measure=f"{story}: {reasons}: peak memory (GB)", ours=found["peak_bytes"] / 1e9, bar=at_most(MAX_GIGABYTES)
+    )
 
 
 def _parquet(folder: Path) -> tuple[str, str, Path]:

@@ -13,11 +13,14 @@ _BODY_NAMES = re.compile(
     r"""(?:^|\s)(?:
     (?:entry|post|article|story|blog|news|node|single|td-post|hentry)[-_]{0,2}
         (?:content|body|text|entry|copytext)(?:[-_]{1,2}(?:inner|wrap|wrapper|body|main))?
-    | field-{1,2}name-body | entrytext | storytext | storycontent | copytext | mw-parser-output | markdown-body | e-content | fulltext
+    | field-{1,2}name-body | entrytext | storytext | storycontent | copytext | mw-parser-output | markdown-body
+    | e-content | fulltext
     )(?:\s|$)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_POST_NAMES = re.compile(r"(?:^|\s)(?:post|entry|hentry|h-entry|story|single-post|blogpost|article)(?:\s|$)", re.IGNORECASE)
+_POST_NAMES = re.compile(
+    r"(?:^|\s)(?:post|entry|hentry|h-entry|story|single-post|blogpost|article)(?:\s|$)", re.IGNORECASE
+)
 _PAGE_NAMES = re.compile(
     r"(?:^|\s)(?:(?:main|page|body|site)?[-_]{0,2}(?:content|body|text|main)|primary)(?:\s|$)",
     re.IGNORECASE,
@@ -39,11 +42,13 @@ _ASIDE_NAMES = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-ASIDE_TAGS = frozenset(
-    "nav aside footer form button select option textarea input label figcaption iframe object embed svg canvas audio"
-    " video map menu dialog template noscript script style head link meta".split()
+_TAGS = (
+    "nav aside footer form button select option textarea input label figcaption iframe object embed svg canvas audio video"
+    " map menu dialog template noscript script style head link meta"
 )
-_ASIDE_ROLES = frozenset("navigation complementary contentinfo search banner dialog alert menu menubar tablist".split())
+_ROLES = "navigation complementary contentinfo search banner dialog alert menu menubar tablist"
+ASIDE_TAGS = frozenset(_TAGS.split())
+_ASIDE_ROLES = frozenset(_ROLES.split())
 _CONTAINERS = ("article", "main", "section", "div", "td")
 
 _PAGE_RANK = 3

@@ -1,25 +1,31 @@
-"""Formulas in HTML turned into TeX before the markup goes: MathML annotations, MathJax scripts, formula images.
+"""Formulas in HTML turned into TeX before the markup goes: MathML, MathJax scripts, formula images.
 
-An extractor drops scripts and images and flattens MathML into letters that mean nothing. Linear in the page: elements are
-found by their ends, so that a page of openings without ends costs nothing.
+An extractor drops scripts and images and flattens MathML into letters that mean nothing. A TeX source that the page gives
+goes first; MathML without one is converted. Linear in the page: elements are found by their ends, so that a page of
+openings without ends costs nothing.
 """
 
 import html as entities
 import re
 from collections.abc import Callable
 
+from lxml import etree
+
+from corpusmill.curate.mathml import mathml_to_tex
+
 _SCRIPT_TYPE = re.compile(r"""<script[^<>]{0,200}?type\s*=\s*["']math/tex(;\s*mode=display)?["'][^<>]{0,200}>""")
 _ANNOTATION = re.compile(
     r"""<annotation[^<>]{0,200}?encoding\s*=\s*["']application/x-tex["'][^<>]{0,200}>([^<]{1,4000})</annotation>"""
 )
 _ALT_TEXT = re.compile(r"""<math[^<>]{0,1000}?\balttext\s*=\s*"([^"<>]{1,4000})\"""")
+_DISPLAY = re.compile(r"""\bdisplay\s*=\s*["']?block""")
 _IMAGE = re.compile(r"<img\b[^<>]{0,4000}>")
 _IMAGE_CLASS = re.compile(r"""\bclass\s*=\s*["'][^"'>]{0,100}\b(?:math|tex|latex)\b""")
 _IMAGE_ALT = re.compile(r"""\balt\s*=\s*"([^"]{1,4000})\"""")
 
 
 def formulas_to_tex(html: str) -> str:
-    """Return the page with its formulas as $...$ or $$...$$ text; one without a TeX source stays as it is."""
+    """Return the page with its formulas as $...$ or $$...$$ text; an image without a TeX source stays as it is."""
     if "math/tex" in html:
         html = _replace_elements(html, "<script", "</script>", _from_script)
     if "<math" in html:
@@ -51,8 +57,21 @@ def _from_script(element: str) -> str:
 
 
 def _from_mathml(element: str) -> str:
+    is_display = _DISPLAY.search(element.partition(">")[0]) is not None
     source = _ANNOTATION.search(element) or _ALT_TEXT.match(element)
-    return _tex(source[1], is_display='display="block"' in element.partition(">")[0]) if source else element
+    if source:
+        return _tex(source[1], is_display=is_display)
+    tex = entities.escape(" ".join(_converted(element).split()), quote=False)
+    return _tex(tex, is_display=is_display) if tex else ""
+
+
+def _converted(element: str) -> str:
+    try:
+        tree = etree.fromstring(element.encode("utf-8", "replace"), etree.HTMLParser(encoding="utf-8"))
+    except etree.XMLSyntaxError:
+        return ""
+    formula = next(tree.iter("math"), None) if tree is not None else None
+    return mathml_to_tex(formula) if formula is not None else ""
 
 
 def _from_image(found: re.Match[str]) -> str:

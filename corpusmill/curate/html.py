@@ -53,7 +53,9 @@ def _fast_text(html: str, language: str | None) -> str:
     text = main_text(body, Confidence()) if body is not None else None
     if text is not None:
         return text
-    return _trafilatura_text(html, language) if len(html) <= _MOST_FALLBACK_CHARACTERS else _resiliparse_text(html, None)
+    return (
+        _trafilatura_text(html, language) if len(html) <= _MOST_FALLBACK_CHARACTERS else _resiliparse_text(html, None)
+    )
 
 
 def _trafilatura_text(html: str, language: str | None) -> str:

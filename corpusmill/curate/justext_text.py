@@ -12,15 +12,15 @@ from corpusmill.curate.content_root import ASIDE_TAGS
 from corpusmill.curate.page_text import Block, page_blocks
 from corpusmill.curate.preformatted import mark_lines, unmark_code
 
-_STOPLISTS = {
-    **{"ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek"},
-    **{"en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish"},
-    **{"fr": "French", "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian"},
-    **{"id": "Indonesian", "is": "Icelandic", "it": "Italian", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian"},
-    **{"nb": "Norwegian_Bokmal", "nl": "Dutch", "no": "Norwegian_Bokmal", "pl": "Polish", "pt": "Portuguese"},
-    **{"ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian"},
-    **{"sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese"},
-}
+_NAMES = """
+ar Arabic   bg Bulgarian  ca Catalan  cs Czech      da Danish  de German   el Greek      en English     es Spanish
+et Estonian eu Basque     fa Persian  fi Finnish    fr French  gl Galician he Hebrew     hi Hindi       hr Croatian
+hu Hungarian              id Indonesian             is Icelandic           it Italian    ko Korean      lt Lithuanian
+lv Latvian  nb Norwegian_Bokmal       nl Dutch      no Norwegian_Bokmal    pl Polish     pt Portuguese  ro Romanian
+ru Russian  sk Slovak     sl Slovenian              sq Albanian            sr Serbian    sv Swedish     tr Turkish
+uk Ukrainian              ur Urdu     vi Vietnamese
+"""
+_STOPLISTS = dict(zip(_NAMES.split()[::2], _NAMES.split()[1::2], strict=True))
 """Language codes with the names of jusText's stop words."""
 
 

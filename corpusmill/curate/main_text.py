@@ -4,6 +4,7 @@ Says nothing where it is not sure, and a careful extractor has to look. Signals 
 how much text is left. About ten times as fast as trafilatura.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,6 +14,8 @@ from corpusmill.curate.content_root import find_content_root, is_aside, text_len
 from corpusmill.curate.page_text import Block, join_blocks, page_blocks
 
 _MOST_TITLE_CHARACTERS = 60
+_MOST_NOTICE_CHARACTERS = 200
+_NOTICE = re.compile("©|all rights reserved", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?…;,\"'”’»)。！？؟।")
 
 
@@ -22,9 +25,9 @@ class Confidence:
 
     min_characters: int = 250
     """trafilatura's `MIN_EXTRACTED_SIZE`: below it, its own first pass is doubted too."""
-    min_root_share: float = 0.6
+    min_root_share: float = 0.8
     """Share of the text of all elements named like the article that lies in the chosen one; less is a list of articles."""
-    min_kept_share: float = 0.6
+    min_kept_share: float = 0.8
     """Share of the article's text that is left after its asides and links are gone."""
     max_block_link_share: float = 0.5
     """Above it a list, a table or a paragraph is a menu or a list of references, and goes."""
@@ -82,11 +85,16 @@ def without_link_blocks(blocks: Iterable[Block], max_link_share: float) -> list[
 def _runs(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     """Yield lists and tables whole, other blocks one by one."""
     for group, members in groupby(blocks, key=lambda block: block.group):
-        yield from [list(members)] if group else ([block] for block in members)
+        run = list(members)
+        yield from [run] if group else ([block] for block in run)
 
 
 def _is_linked(run: list[Block], most: float) -> bool:
-    return run[0].kind != "code" and _link_share(run) > most
+    return run[0].kind != "code" and (_link_share(run) > most or _is_notice(run[0]))
+
+
+def _is_notice(block: Block) -> bool:
+    return len(block.text) <= _MOST_NOTICE_CHARACTERS and _NOTICE.search(block.text) is not None
 
 
 def _link_share(blocks: list[Block]) -> float:

@@ -4,12 +4,15 @@ Resiliparse (2.0) takes every `<ul>` for a menu. Lists that are mostly no links 
 before it looks.
 """
 
+import re
 from typing import Any
 
 from lxml import etree
 
 from corpusmill.curate.preformatted import INDENT, unmark_code
 
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""lxml gives them and does not take them back."""
 _MOST_LINKED = 0.5
 """As in `corpusmill.curate.main_text.Confidence.max_block_link_share`."""
 
@@ -31,7 +34,7 @@ def _spell_list(outermost: Any) -> None:
         lead = f"{INDENT * 2 * sum(1 for _ in one.iterancestors('ul'))}- "
         for item in one.iterchildren("li"):
             item.tag = "div"
-            item.text = lead + (item.text or "").lstrip()
+            item.text = lead + _CONTROLS.sub("", item.text or "").lstrip()
     for one in lists:
         one.tag = "div"
 
