@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.curate.decoding import clean_text, decode
+from corpusmill.curate.decoding import clean_text, decode, wide_charset
 from corpusmill.curate.html import METHODS as HTML_METHODS
 from corpusmill.curate.isolation import ExtractionFailedError, PageReader, borrowed_reader
 from corpusmill.curate.markup_depth import measure_markup
@@ -140,7 +140,7 @@ def _kind(media_type: str | None, payload: bytes, method: str) -> str | None:
     """Return which reader takes the payload, or None for one that is no text."""
     if media_type is None or media_type == "application/octet-stream":
         media_type = "text/html" if b"<html" in payload[:_SNIFFED_BYTES].lower() else "text/plain"
-        if b"\x00" in payload[:_SNIFFED_BYTES]:
+        if b"\x00" in payload[:_SNIFFED_BYTES] and wide_charset(payload) is None:
             return None
     if method == "plain":
         return "plain" if media_type.startswith("text/") or media_type in (*_TEXT_TYPES, *_HTML_TYPES) else None

@@ -13,13 +13,11 @@ from lxml import etree
 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _LISTS = frozenset(("ul", "ol"))
-_BLOCKS = (
-    frozenset(
-        "address article aside blockquote body center dd details div dl dt fieldset figure footer form header hgroup hr html"
-        " main nav p section summary table tbody thead tfoot caption tr td th ul ol li pre listing".split()
-    )
-    | _HEADINGS
+_BLOCK_TAGS = (
+    "address article aside blockquote body center dd details div dl dt fieldset figure footer form header hgroup hr html"
+    " main nav p section summary table tbody thead tfoot caption tr td th ul ol li pre listing"
 )
+_BLOCKS = frozenset(_BLOCK_TAGS.split()) | _HEADINGS
 _CODE = frozenset(("pre", "listing"))
 _CELLS = frozenset(("td", "th"))
 _BREAK = "\x00"
