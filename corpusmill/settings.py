@@ -17,7 +17,7 @@ from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
 SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
 DEFAULT_FILE = "corpusmill.toml"
-FORMATS = ("warc", "wet", "html", "text", "parquet", "jsonl", "package")
+FORMATS = ("warc", "wet", "arc", "html", "text", "parquet", "jsonl", "package", "checkout")
 
 
 @dataclass(frozen=True, kw_only=True)

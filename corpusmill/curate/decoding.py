@@ -56,8 +56,8 @@ def decode(data: bytes, content_type: str | None, *, is_html: bool) -> str:
     for mark, charset in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(charset, "replace")
-    if charset := wide_charset(data) or _escaped_charset(data):
-        return data.decode(charset, "replace")
+    if unlikely := wide_charset(data) or _escaped_charset(data):
+        return data.decode(unlikely, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -61,6 +61,8 @@ _BY_SUFFIX = {
     "yml": ("YAML", "text/x-yaml"),
 }
 
+SUFFIXES = tuple(f".{suffix}" for suffix in _BY_SUFFIX)
+
 
 def file_type(path: str) -> tuple[str, str] | None:
     """Return (language, content type) of the file at `path`, or None when it is not known as text."""

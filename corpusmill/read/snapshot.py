@@ -6,12 +6,16 @@ opens only the files of the records asked for. Memory is bounded in both, whatev
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from corpusmill.document import RECORDS
 from corpusmill.lake.store import Store
+from corpusmill.read.arc_records import ARC
+from corpusmill.read.checkout import checkout_license
+from corpusmill.read.file_types import SUFFIXES as SOURCE_SUFFIXES
 from corpusmill.read.file_types import file_type
 from corpusmill.read.jsonl import SUFFIXES as JSONL_SUFFIXES
 from corpusmill.read.jsonl import JsonlCursor, list_jsonl
@@ -21,17 +25,20 @@ from corpusmill.read.package import PackageCursor, list_package
 from corpusmill.read.parquet import SUFFIXES as PARQUET_SUFFIXES
 from corpusmill.read.parquet import ParquetCursor, list_parquet
 from corpusmill.read.rows import PAYLOADS, FoundRecord, Payload, SnapshotFile, to_payload_tables, to_records
+from corpusmill.read.warc import ARC_SUFFIXES, WarcCursor, list_warc
 from corpusmill.read.warc import SUFFIXES as WARC_SUFFIXES
-from corpusmill.read.warc import WarcCursor, list_warc
+from corpusmill.read.warc_records import WARC
 
 FORMATS = {
     "warc": WARC_SUFFIXES,
     "wet": WARC_SUFFIXES,
+    "arc": ARC_SUFFIXES,
     "html": (".html", ".htm", ".xhtml"),
     "text": (".txt", ".rst", ".md", ".tex"),
     "parquet": PARQUET_SUFFIXES,
     "jsonl": JSONL_SUFFIXES,
     "package": PACKAGE_SUFFIXES,
+    "checkout": SOURCE_SUFFIXES,
 }
 """Each format with the endings of its files, in lower case."""
 
@@ -135,9 +142,12 @@ def _list_file(source: SnapshotFile, *, format: str, store: Store, options: Read
     if format in ("html", "text"):
         yield _whole_file(source, options)
         return
+    if format == "checkout":
+        yield _source_file(source, store, options)
+        return
     with closing(store.open_input(source.uri)) as file:
-        if format in ("warc", "wet"):
-            yield from list_warc(file)
+        if format in ("warc", "wet", "arc"):
+            yield from list_warc(file, ARC if format == "arc" else WARC)
         else:
             listing = _LISTINGS[format]
             yield from listing(file, source, options)
@@ -154,20 +164,27 @@ def _whole_file(source: SnapshotFile, options: ReadOptions) -> FoundRecord:
     )
 
 
+def _source_file(source: SnapshotFile, store: Store, options: ReadOptions) -> FoundRecord:
+    """A file of a checkout; `package` is the folder of its repository."""
+    found = _whole_file(source, options)
+    kind = file_type(source.path)
+    root = source.uri.removesuffix(f"/{source.path}")
+    return replace(
+        found,
+        declared_license=checkout_license(store, root, source.path),
+        meta={**found.meta, "language": kind[0] if kind else "", "package": source.path.partition("/")[0]},
+    )
+
+
 def _with_declarations(record: FoundRecord, options: ReadOptions) -> FoundRecord:
     """Fill in what the options declare for the whole source where the record itself says nothing."""
     if not options.declared_language and not options.declared_license and not options.content_type:
         return record
-    return FoundRecord(
-        position=record.position,
-        offset=record.offset,
-        length=record.length,
-        url=record.url,
+    return replace(
+        record,
         content_type=options.content_type or record.content_type,
         declared_language=record.declared_language or options.declared_language,
         declared_license=record.declared_license or options.declared_license,
-        meta=record.meta,
-        failure=record.failure,
     )
 
 
@@ -228,11 +245,13 @@ _LISTINGS: dict[str, Callable[[pa.NativeFile, SnapshotFile, ReadOptions], Iterat
 }
 
 _CURSORS: dict[str, Callable[[pa.NativeFile, str], Cursor]] = {
-    "warc": lambda file, _: WarcCursor(file),
-    "wet": lambda file, _: WarcCursor(file),
+    "warc": lambda file, _: WarcCursor(file, WARC),
+    "wet": lambda file, _: WarcCursor(file, WARC),
+    "arc": lambda file, _: WarcCursor(file, ARC),
     "html": lambda file, _: _WholeFileCursor(file),
     "text": lambda file, _: _WholeFileCursor(file),
     "parquet": lambda file, _: ParquetCursor(file),
     "jsonl": lambda file, _: JsonlCursor(file),
     "package": PackageCursor,
+    "checkout": lambda file, _: _WholeFileCursor(file),
 }

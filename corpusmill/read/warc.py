@@ -1,4 +1,4 @@
-"""WARC and WET files: where each page lies, and its bytes.
+"""WARC, WET and ARC files: where each page lies, and its bytes.
 
 Rows are responses, resources and conversions (the text of a WET file), plus one failed row for every record that is
 cut, garbled or lies about its length. Requests, metadata and revisits hold no page and give no row.
@@ -13,17 +13,18 @@ import pyarrow as pa
 from corpusmill.read.compressed import CHUNK_BYTES, DamagedMemberError, MemberStream, codec_of
 from corpusmill.read.http_message import BodyError, decode_body, parse_head
 from corpusmill.read.rows import FoundRecord, Payload
-from corpusmill.read.warc_records import WarcRecord, read_header, scan_records
-from corpusmill.read.window import ByteWindow
+from corpusmill.read.warc_records import RecordSyntax, WarcRecord, read_header, scan_records
+from corpusmill.read.window import OVERLAP_BYTES, ByteWindow
 
 SUFFIXES = (".warc", ".warc.gz", ".warc.lz4", ".warc.zst", ".wet", ".wet.gz", ".wet.lz4", ".wet.zst")
+ARC_SUFFIXES = (".arc", ".arc.gz", ".arc.lz4", ".arc.zst")
 
 _PAGES = ("response", "resource", "conversion")
 _MAGIC = {"gzip": b"\x1f\x8b\x08", "lz4": b"\x04\x22\x4d\x18", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
-def list_warc(file: pa.NativeFile) -> Iterator[FoundRecord]:
-    """Yield the pages of a WARC file in order, and its broken records."""
+def list_warc(file: pa.NativeFile, syntax: RecordSyntax) -> Iterator[FoundRecord]:
+    """Yield the pages of a file in order, and its broken records."""
     codec = codec_of(file)
     size = file.size()
     if size == 0:
@@ -31,15 +32,16 @@ def list_warc(file: pa.NativeFile) -> Iterator[FoundRecord]:
     start: int | None = 0
     while start is not None and start < size:
         window = ByteWindow(_member_opener(file, start, codec))
-        yield from _list_member(window, start, codec)
-        start = _next_member(file, start, window, codec)
+        yield from _list_member(window, start, codec, syntax)
+        start = _next_member(file, start, window, codec, syntax)
 
 
 class WarcCursor:
-    """Payloads of one WARC file; records in file order cost one pass."""
+    """Payloads of one file; records in file order cost one pass."""
 
-    def __init__(self, file: pa.NativeFile) -> None:
+    def __init__(self, file: pa.NativeFile, syntax: RecordSyntax) -> None:
         self._file = file
+        self._syntax = syntax
         self._codec = codec_of(file)
         self._window: ByteWindow | None = None
         self._member = -1
@@ -49,7 +51,7 @@ class WarcCursor:
         position = row["locator"].rpartition("#")[2]
         offset, _, inside = position.partition("+")
         window = self._window_at(int(offset), int(inside or 0))
-        record = read_header(window)
+        record = read_header(window, self._syntax)
         if record is None or record.declared_bytes is None:
             return Payload(failure="garbled_record")
         if record.declared_bytes > max_bytes:
@@ -90,15 +92,15 @@ def _member_opener(file: pa.NativeFile, start: int, codec: str | None) -> Callab
     return open_at
 
 
-def _list_member(window: ByteWindow, start: int, codec: str | None) -> Iterator[FoundRecord]:
+def _list_member(window: ByteWindow, start: int, codec: str | None, syntax: RecordSyntax) -> Iterator[FoundRecord]:
     """Yield a member's rows. The only record of a compressed member learns the member's length; of many, none does."""
     if codec is None:
-        for record in scan_records(window):
+        for record in scan_records(window, syntax):
             yield from _rows_of(record, start=start, codec=None)
         return
     held: list[FoundRecord] = []
     num_records = 0
-    for record in scan_records(window):
+    for record in scan_records(window, syntax):
         num_records += 1
         yield from held
         held = _rows_of(record, start=start, codec=codec)
@@ -144,16 +146,18 @@ def _describe(record: WarcRecord) -> FoundRecord:
     )
 
 
-def _next_member(file: pa.NativeFile, start: int, window: ByteWindow, codec: str | None) -> int | None:
+def _next_member(
+    file: pa.NativeFile, start: int, window: ByteWindow, codec: str | None, syntax: RecordSyntax
+) -> int | None:
     if codec is None:
         return None
     if window.is_complete:
         return window.end
-    return _find_member(file, start + 1, codec)
+    return _find_member(file, start + 1, codec, syntax)
 
 
-def _find_member(file: pa.NativeFile, start: int, codec: str) -> int | None:
-    """Return where the next member with a WARC record begins, from `start` on, or None."""
+def _find_member(file: pa.NativeFile, start: int, codec: str, syntax: RecordSyntax) -> int | None:
+    """Return where the next member with a record begins, from `start` on, or None."""
     magic = _MAGIC[codec]
     size = file.size()
     while start < size:
@@ -161,7 +165,7 @@ def _find_member(file: pa.NativeFile, start: int, codec: str) -> int | None:
         data = bytes(file.read(CHUNK_BYTES))
         found = data.find(magic)
         while found >= 0:
-            if _begins_record(file, start + found, codec):
+            if _begins_record(file, start + found, codec, syntax):
                 return start + found
             found = data.find(magic, found + 1)
         if start + len(data) >= size:
@@ -170,8 +174,9 @@ def _find_member(file: pa.NativeFile, start: int, codec: str) -> int | None:
     return None
 
 
-def _begins_record(file: pa.NativeFile, start: int, codec: str) -> bool:
+def _begins_record(file: pa.NativeFile, start: int, codec: str, syntax: RecordSyntax) -> bool:
     try:
-        return MemberStream(file, start, codec).read(64).lstrip(b"\r\n").startswith(b"WARC/")
+        data = MemberStream(file, start, codec).read(OVERLAP_BYTES).lstrip(b"\r\n")
     except DamagedMemberError:
         return False
+    return syntax.next_record.match(data) is not None

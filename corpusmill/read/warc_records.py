@@ -1,20 +1,19 @@
-"""Records of one WARC member, read forgivingly: a broken record is reported and the next one is found.
+"""Records of one WARC or ARC member, read forgivingly: a broken record is reported and the next one is found.
 
-Read here are versions 0.17 to 1.1, with either kind of line end. Declared and actual length are compared, which common
+Read here is WARC, versions 0.17 to 1.1, with either kind of line end; ARC has a `RecordSyntax` of its own. Declared and actual length are compared, which common
 readers do not do: a cut record otherwise passes for a short page. Costs one pass; a record that declares too many bytes
 makes the member be read again up to it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from corpusmill.read.window import ByteWindow
+from corpusmill.read.window import OVERLAP_BYTES, ByteWindow
 
 HEAD_BYTES = 1 << 16
 """How much of a block is looked at when listing: more than any server's response header."""
 
-_NEXT_RECORD = re.compile(rb"(?<=\n)WARC/\d+\.\d+ ?\r?\n[A-Za-z-]+:|^WARC/\d+\.\d+ ?\r?\n[A-Za-z-]+:")
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _VERSION = re.compile(rb"WARC/\d+\.\d+ ?\r?\n")
 
@@ -43,7 +42,21 @@ class WarcRecord:
         return self.headers.get("warc-type", "").lower()
 
 
-def scan_records(window: ByteWindow) -> Iterator[WarcRecord]:
+@dataclass(frozen=True, kw_only=True)
+class RecordSyntax:
+    """How the records of a kind of file begin."""
+
+    next_record: re.Pattern[bytes]
+    """Matches at the beginning of a record, behind a line end or at the beginning of the bytes."""
+    literal: bytes
+    """In every match of `next_record`."""
+    may_begin: Callable[[bytes], bool]
+    """Whether bytes may be the beginning of a record, were they cut somewhere behind."""
+    parse_header: Callable[[bytes], tuple[int, dict[str, str]] | None]
+    """Return the header's length and its fields, or None where there is no header."""
+
+
+def scan_records(window: ByteWindow, syntax: RecordSyntax) -> Iterator[WarcRecord]:
     """Yield the records of a member in order; broken ones have a `failure`."""
     while True:
         window.skip_newlines()
@@ -51,25 +64,24 @@ def scan_records(window: ByteWindow) -> Iterator[WarcRecord]:
             if window.damage:
                 yield WarcRecord(start=window.position, failure="damaged_compression")
             return
-        record = read_header(window)
+        record = read_header(window, syntax)
         if record is None:
-            yield _garbled(window)
+            yield _garbled(window, syntax)
         elif record.declared_bytes is None:
-            yield _without_length(window, record)
+            yield _without_length(window, record, syntax)
         else:
-            yield _walk_block(window, record, record.declared_bytes)
+            yield _walk_block(window, record, record.declared_bytes, syntax)
 
 
-def read_header(window: ByteWindow) -> WarcRecord | None:
+def read_header(window: ByteWindow, syntax: RecordSyntax) -> WarcRecord | None:
     """Read the record header at the window and stop at its block; None, and stay, where there is none."""
-    data = window.peek(HEAD_BYTES)
-    end = _BLANK_LINE.search(data)
-    if not _VERSION.match(data) or end is None:
+    found = syntax.parse_header(window.peek(HEAD_BYTES))
+    if found is None:
         return None
     start = window.position
-    window.take(end.end())
-    headers = parse_headers(data[: end.start()])
-    return WarcRecord(start=start, header_bytes=end.end(), headers=headers, head=window.peek(HEAD_BYTES))
+    header_bytes, headers = found
+    window.take(header_bytes)
+    return WarcRecord(start=start, header_bytes=header_bytes, headers=headers, head=window.peek(HEAD_BYTES))
 
 
 def parse_headers(data: bytes) -> dict[str, str]:
@@ -86,27 +98,42 @@ def parse_headers(data: bytes) -> dict[str, str]:
     return headers
 
 
-def _walk_block(window: ByteWindow, record: WarcRecord, declared_bytes: int) -> WarcRecord:
+def _parse_warc_header(data: bytes) -> tuple[int, dict[str, str]] | None:
+    end = _BLANK_LINE.search(data)
+    if not _VERSION.match(data) or end is None:
+        return None
+    return end.end(), parse_headers(data[: end.start()])
+
+
+WARC = RecordSyntax(
+    next_record=re.compile(rb"(?<=\n)WARC/\d+\.\d+ ?\r?\n[A-Za-z-]+:|^WARC/\d+\.\d+ ?\r?\n[A-Za-z-]+:"),
+    literal=b"WARC/",
+    may_begin=lambda data: b"WARC/".startswith(data[:5]),
+    parse_header=_parse_warc_header,
+)
+
+
+def _walk_block(window: ByteWindow, record: WarcRecord, declared_bytes: int, syntax: RecordSyntax) -> WarcRecord:
     block_start = window.position
-    candidate = window.pass_over(declared_bytes, _NEXT_RECORD, b"WARC/")
+    candidate = window.pass_over(declared_bytes, syntax.next_record, syntax.literal)
     actual_bytes = window.position - block_start
     head = record.head[:declared_bytes]
-    if actual_bytes == declared_bytes and _is_at_boundary(window):
+    if actual_bytes == declared_bytes and _is_at_boundary(window, syntax):
         return replace(record, head=head, actual_bytes=actual_bytes)
     if actual_bytes < declared_bytes and candidate is None:
         return replace(record, head=head, actual_bytes=actual_bytes, failure=_why_short(window))
     if candidate is None:
-        window.move_to_next(_NEXT_RECORD)
+        window.move_to_next(syntax.next_record)
     else:
         window.move_to(candidate)
     actual_bytes = window.position - block_start
     return replace(record, head=head, actual_bytes=actual_bytes, failure="wrong_content_length")
 
 
-def _is_at_boundary(window: ByteWindow) -> bool:
+def _is_at_boundary(window: ByteWindow, syntax: RecordSyntax) -> bool:
     """Say whether a record, its first bytes where the file is cut, or nothing follows."""
     window.skip_newlines()
-    return b"WARC/".startswith(window.peek(5))
+    return syntax.may_begin(window.peek(OVERLAP_BYTES))
 
 
 def _why_short(window: ByteWindow) -> str:
@@ -115,13 +142,13 @@ def _why_short(window: ByteWindow) -> str:
     return "wrong_content_length" if window.is_complete and window.is_compressed else "truncated_record"
 
 
-def _garbled(window: ByteWindow) -> WarcRecord:
+def _garbled(window: ByteWindow, syntax: RecordSyntax) -> WarcRecord:
     start = window.position
     window.take(1)
-    window.move_to_next(_NEXT_RECORD)
+    window.move_to_next(syntax.next_record)
     return WarcRecord(start=start, failure="damaged_compression" if window.damage else "garbled_record")
 
 
-def _without_length(window: ByteWindow, record: WarcRecord) -> WarcRecord:
-    window.move_to_next(_NEXT_RECORD)
+def _without_length(window: ByteWindow, record: WarcRecord, syntax: RecordSyntax) -> WarcRecord:
+    window.move_to_next(syntax.next_record)
     return replace(record, head=b"", failure="no_content_length")

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from corpusmill.read.compressed import CHUNK_BYTES, DamagedMemberError, MemberStream
 
-_OVERLAP_BYTES = 64
-"""Patterns need at most this many bytes behind their beginning."""
+OVERLAP_BYTES = 4096
+"""Patterns need at most this many bytes behind their beginning: the longest line that begins a record of an ARC file."""
 
 
 class ByteWindow:
@@ -54,7 +54,7 @@ class ByteWindow:
         """
         found: int | None = None
         target = self.position + num_bytes
-        while self.position < target and (data := self.peek(CHUNK_BYTES + _OVERLAP_BYTES)):
+        while self.position < target and (data := self.peek(CHUNK_BYTES + OVERLAP_BYTES)):
             moved = min(CHUNK_BYTES, len(data), target - self.position)
             match = pattern.search(data) if found is None and literal in data else None
             if match and match.start() < moved:
@@ -64,7 +64,7 @@ class ByteWindow:
 
     def move_to_next(self, pattern: re.Pattern[bytes]) -> None:
         """Move to where `pattern` next begins, or to the end."""
-        while data := self.peek(CHUNK_BYTES + _OVERLAP_BYTES):
+        while data := self.peek(CHUNK_BYTES + OVERLAP_BYTES):
             match = pattern.search(data)
             if match and match.start() < CHUNK_BYTES:
                 self._drop(match.start())

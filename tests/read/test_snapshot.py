@@ -106,7 +106,7 @@ def test_snapshot_of_another_format_says_what_was_wanted(tmp_path, store):
 
 
 def test_typos_are_named_with_what_exists(store):
-    with pytest.raises(ValueError, match="unknown format 'wacr' of source d; the formats are warc, wet, html"):
+    with pytest.raises(ValueError, match="unknown format 'wacr' of source d; the formats are warc, wet, arc, html"):
         rows(store, "s1", format="wacr")
     with pytest.raises(ValueError, match="unknown read option text_colum; the options are include, exclude"):
         rows(store, "s1", text_colum="body")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.read.snapshot import fetch_payloads, list_records
 from corpusmill.read.warc import list_warc
+from corpusmill.read.warc_records import WARC
 
 DATA = Path(__file__).parents[3] / "shared/data/warc_real"
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -26,7 +27,7 @@ def record(body: bytes, *, kind="response", length=None, newline=b"\r\n", versio
 
 
 def listing(data: bytes) -> list[tuple[str, str | None]]:
-    found = list_warc(pa.BufferReader(data))
+    found = list_warc(pa.BufferReader(data), WARC)
     return [(row.position, row.failure) for row in found]
 
 
@@ -58,7 +59,7 @@ def test_real_file_gives_its_pages_and_not_its_requests(suffix):
     if not DATA.exists():
         pytest.skip("needs ../shared/data/warc_real")
     with pa.OSFile(str(DATA / f"resiliparse/warcfile.warc.{suffix}")) as file:
-        rows = list(list_warc(file))
+        rows = list(list_warc(file, WARC))
     assert len(rows) == 16
     assert {row.failure for row in rows} == {None}
     assert {row.meta["http_status"] for row in rows} == {"200"}
@@ -68,7 +69,7 @@ def test_case_11_clipped_real_record_is_a_failed_row():
     if not DATA.exists():
         pytest.skip("needs ../shared/data/warc_real")
     with pa.OSFile(str(DATA / "resiliparse/clipped.warc.gz")) as file:
-        (row,) = list_warc(file)
+        (row,) = list_warc(file, WARC)
     assert row.failure == "truncated_record"
     assert row.meta["declared_bytes"] == "88275"
     head = 237

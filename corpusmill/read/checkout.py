@@ -1,0 +1,36 @@
+"""Source files of a checked-out repository, each under the licence of the nearest licence file above it.
+
+Several licence files in one folder hold together: which of them may be chosen, a machine cannot tell. The folders above
+a file are listed once a file; that is cheap beside reading it.
+"""
+
+from pyarrow import fs
+
+from corpusmill.lake.store import Store
+from corpusmill.read.license_text import is_license_file, license_of_text
+
+_MOST_BYTES = 1 << 20
+
+
+def checkout_license(store: Store, root: str, path: str) -> str | None:
+    """Return the licence that holds for the file at `path` below the snapshot at `root`, or None where none is stated."""
+    folders = path.split("/")[:-1]
+    for depth in range(len(folders), -1, -1):
+        found = _folder_licenses(store, "/".join([root, *folders[:depth]]))
+        if found:
+            return " AND ".join(found)
+    return None
+
+
+def _folder_licenses(store: Store, folder: str) -> list[str]:
+    """Return the licences stated in a folder itself, sorted, each once; an expression with OR in brackets."""
+    filesystem, location = store.filesystem(folder)
+    entries = filesystem.get_file_info(fs.FileSelector(location, recursive=False, allow_not_found=True))
+    names = sorted(entry.base_name for entry in entries if entry.type == fs.FileType.File)
+    found = {_read_license(store, f"{folder}/{name}") for name in names if is_license_file(name)}
+    return sorted(f"({one})" if " OR " in one and len(found) > 1 else one for one in found)
+
+
+def _read_license(store: Store, uri: str) -> str:
+    with store.open_input(uri) as file:
+        return license_of_text(file.read(_MOST_BYTES).decode("utf-8", "replace"))
