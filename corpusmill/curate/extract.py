@@ -14,6 +14,7 @@ from corpusmill.curate.decoding import clean_text, decode, wide_charset
 from corpusmill.curate.html import METHODS as HTML_METHODS
 from corpusmill.curate.isolation import ExtractionFailedError, PageReader, borrowed_reader
 from corpusmill.curate.markup_depth import measure_markup
+from corpusmill.curate.page_tree import MAX_DEPTH
 from corpusmill.document import EXTRACTED, text_hash
 
 METHODS = (*HTML_METHODS, "plain", "rst")
@@ -32,8 +33,8 @@ class ExtractLimits:
 
     max_html_bytes: int = 16 << 20
     """Ten times Common Crawl's own cut at 1 MiB (5 MiB since 2025), so that only crawls without a cut meet it."""
-    max_depth: int = 5000
-    """Ten times the depth at which Chromium flattens a page (blink, `kMaximumHTMLParserDOMTreeDepth` = 512)."""
+    max_depth: int = MAX_DEPTH
+    """What the parser bears, counted without elements that HTML closes by itself; the parser counts all."""
     timeout_seconds: float = 8.0
     memory_bytes: int = 1 << 30
     """Address space of the child that reads the page, its libraries included."""
@@ -176,7 +177,8 @@ def _read_in_child(text: str, method: str, reader: PageReader) -> _Extracted:
         page = reader.read(text, method)
     except ExtractionFailedError as error:
         return _Extracted(failure=str(error))
-    return _Extracted(text=clean_text(page.text), title=page.title, language=page.language, license=page.license)
+    text = None if page.failure else clean_text(page.text)
+    return _Extracted(text=text, title=page.title, language=page.language, license=page.license, failure=page.failure)
 
 
 _READERS = {"html": _read_html, "rst": _read_rst, "plain": _read_plain}

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from corpusmill.curate.formulas import formulas_to_tex
-from corpusmill.curate.page_tree import parse_body
+from corpusmill.curate.page_tree import PageTooDeepError, parse_body, parse_page
 from corpusmill.curate.preformatted import mark_code, unmark_code
 
 METHODS = ("fast", "trafilatura", "resiliparse", "justext")
@@ -34,6 +34,8 @@ class HtmlPage:
     text: str
     title: str | None = None
     language: str | None = None
+    failure: str | None = None
+    """Why there is no text: `nested_too_deep`."""
     license: str | None = None
     """SPDX identifier of a Creative Commons licence that the page links with rel="license"."""
 
@@ -42,7 +44,10 @@ def read_html(html: str, method: str) -> HtmlPage:
     """Return the page; `text` is empty where the method finds no main text."""
     head = html[:_HEAD_CHARACTERS]
     language = _language(head)
-    text = _BLANK_LINES.sub("\n\n", _TEXTS[method](formulas_to_tex(html), language))
+    try:
+        text = _BLANK_LINES.sub("\n\n", _TEXTS[method](formulas_to_tex(html), language))
+    except PageTooDeepError:
+        return HtmlPage(text="", failure="nested_too_deep")
     return HtmlPage(text=text, title=_title(head), language=language, license=_license(html))
 
 
@@ -61,8 +66,10 @@ def _fast_text(html: str, language: str | None) -> str:
 def _trafilatura_text(html: str, language: str | None) -> str:
     import trafilatura
 
-    text = trafilatura.extract(mark_code(html), include_comments=False, include_tables=True, deduplicate=False)
-    return unmark_code(text or "")
+    page = parse_page(mark_code(html))
+    if page is None:
+        return ""
+    return unmark_code(trafilatura.extract(page, include_comments=False, include_tables=True) or "")
 
 
 def _resiliparse_text(html: str, language: str | None) -> str:

@@ -82,6 +82,7 @@ class _Renderer:
                 if element is not self._root and self._is_left_out(element):
                     walk.skip_subtree()
                     skipped = element
+                    self._part(element.tag)
                 else:
                     self._start(element)
             elif event == "end" and element is not skipped:
@@ -99,6 +100,11 @@ class _Renderer:
             self._pieces.append(text)
             if self._links:
                 self._linked += len(text.strip())
+
+    def _part(self, tag: str) -> None:
+        """A block that is left out still parts what stands around it."""
+        if tag in _BLOCKS and not self._code and self._table is None:
+            self._flush()
 
     def _start(self, element: Any) -> None:
         tag = element.tag

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.read.compressed import CHUNK_BYTES, DamagedMemberError, MemberStream, codec_of
-from corpusmill.read.http_message import BodyError, decode_body, parse_head
+from corpusmill.read.http_message import BodyError, ResponseHead, decode_body, parse_head
 from corpusmill.read.rows import FoundRecord, Payload
 from corpusmill.read.warc_records import RecordSyntax, WarcRecord, read_header, scan_records
 from corpusmill.read.window import OVERLAP_BYTES, ByteWindow
@@ -130,7 +130,9 @@ def _describe(record: WarcRecord) -> FoundRecord:
         "warc_type": record.kind,
         "warc_date": headers.get("warc-date"),
         "warc_record_id": headers.get("warc-record-id"),
+        "warc_truncated": headers.get("warc-truncated"),
         "http_status": str(head.status) if head else None,
+        "http_missing_bytes": _missing_bytes(record, head) if head else None,
         "declared_bytes": str(record.declared_bytes) if record.failure else None,
         "actual_bytes": str(record.actual_bytes) if record.failure else None,
     }
@@ -144,6 +146,19 @@ def _describe(record: WarcRecord) -> FoundRecord:
         meta={key: value for key, value in meta.items() if value},
         failure=record.failure,
     )
+
+
+def _missing_bytes(record: WarcRecord, head: ResponseHead) -> str | None:
+    """Return how many bytes of the body the crawler did not get, by the server's own Content-Length, or None.
+
+    A body that was packed on its way says nothing: crawlers store it unpacked under the old length.
+    """
+    declared = head.headers.get("content-length", "")
+    is_packed = {"content-encoding", "transfer-encoding"} & set(head.headers)
+    if is_packed or not (declared.isascii() and declared.isdigit() and len(declared) < 19):
+        return None
+    missing = int(declared) - ((record.declared_bytes or 0) - head.body_start)
+    return str(missing) if missing > 0 else None
 
 
 def _next_member(

@@ -1,8 +1,8 @@
 """Records of one WARC or ARC member, read forgivingly: a broken record is reported and the next one is found.
 
-Read here is WARC, versions 0.17 to 1.1, with either kind of line end; ARC has a `RecordSyntax` of its own. Declared and actual length are compared, which common
-readers do not do: a cut record otherwise passes for a short page. Costs one pass; a record that declares too many bytes
-makes the member be read again up to it.
+Read here is WARC, versions 0.17 to 1.1, with either kind of line end; ARC has a `RecordSyntax` of its own. Declared and
+actual length are compared, which common readers do not do: a cut record otherwise passes for a short page. Costs one
+pass; a record that declares too many bytes makes the member be read again up to it.
 """
 
 import re

@@ -141,9 +141,12 @@ def test_case_13_page_of_50_mb_and_100_000_nested_tags_end_as_failed_rows(one, m
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_case_13_page_as_deep_as_allowed_ends(one, method):
-    payload = page("<div>" * 4_900 + f"<p>{PROSE}</p>" + "</div>" * 4_900)
-    assert one(payload, method)["failure"] in (None, "empty_text", "extraction_crashed", "extraction_timed_out")
+def test_case_13_page_as_deep_as_allowed_is_read_and_one_level_too_many_is_told(one, method):
+    deep, too_deep = (page("<b>" * depth + f"<p>{PROSE * 3}</p>") for depth in (1_000, 3_000))
+    assert PROSE.strip() in " ".join((one(deep, method)["text"] or "").split())
+    assert one(too_deep, method)["failure"] == "nested_too_deep"
+    lists = page("<ul><li>" * 1_500 + PROSE)
+    assert one(lists, method)["failure"] == "nested_too_deep"
 
 
 def test_case_13_a_failed_page_leaves_the_next_one_alone(payload_rows):

@@ -70,6 +70,13 @@ def test_lone_surrogates_byte_order_mark_and_nul_are_read(read):
     assert read(data)[1] == [("a\ufffdb".encode(), None), ("😀".encode(), None), (b"n\x00l", None)]
 
 
+def test_mixed_line_ends_right_to_left_and_east_asian_text_are_read(read):
+    lines = ['{"text": "a\\r\\nb"}', '{"text": "مرحبا بالعالم"}', '{"text": "你好，世界"}', '{"text": "\u2028"}']
+    data = f"{lines[0]}\r\n{lines[1]}\n\r\n{lines[2]}\r\n{lines[3]}".encode()
+    texts = ["a\r\nb", "مرحبا بالعالم", "你好，世界", "\u2028"]
+    assert read(data)[1] == [(text.encode(), None) for text in texts]
+
+
 def test_line_of_100_mb_is_a_failed_row_and_the_rest_is_read(read):
     data = b'{"text": "a"}\n{"text": "' + b"x" * 100_000_000 + b'"}\n{"text": "c"}'
     for name, packed in (("a.jsonl", data), ("a.jsonl.gz", gzip.compress(data, 1))):

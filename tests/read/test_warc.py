@@ -135,6 +135,43 @@ def test_page_about_warc_is_no_record_boundary(read):
     assert read("a.warc", record(page) + record(b"<p>b")) == ([None, None], [page, b"<p>b"], [None, None])
 
 
+@pytest.mark.parametrize(
+    "data",
+    [record(b"a: b", kind="warcinfo", head=b""), gzip.compress(b""), record(b"x", kind="request", head=b"")],
+    ids=["warcinfo", "empty member", "request"],
+)
+def test_file_of_zero_pages_has_no_rows(data):
+    assert listing(data) == []
+
+
+def test_same_record_twice_has_two_ids(tmp_path):
+    (tmp_path / "a.warc").write_bytes(record(b"<p>a") * 2)
+    store = Store(StoreSettings(root=str(tmp_path)))
+    (listed,) = list_records(dataset="d", snapshot="s", format="warc", uri="a.warc", store=store, options={})
+    assert len(set(listed["doc_id"].to_pylist())) == 2
+
+
+def test_body_that_the_crawler_did_not_get_whole_says_so():
+    def head(*lines: bytes) -> bytes:
+        return b"\r\n".join([b"HTTP/1.1 200 OK", *lines]) + b"\r\n\r\n"
+
+    heads = [head(b"Content-Length: 10"), head(b"Content-Length: 4"), head(b"Content-Length: x"), head()]
+    heads += [head(b"Content-Length: 10", b"Content-Encoding: gzip")]
+    data = b"".join(record(b"<p>a", head=one) for one in heads)
+    rows = list(list_warc(pa.BufferReader(data), WARC))
+    assert [row.meta.get("http_missing_bytes") for row in rows] == ["6", None, None, None, None]
+    cut = record(b"<p>a").replace(b"WARC-Type", b"WARC-Truncated: length\r\nWARC-Type")
+    assert [row.meta.get("warc_truncated") for row in list_warc(pa.BufferReader(cut), WARC)] == ["length"]
+
+
+def test_real_wet_file_gives_the_text_of_its_page(read):
+    if not DATA.exists():
+        pytest.skip("needs ../shared/data/warc_real")
+    listed, payloads, failed = read("a.warc.gz", (DATA / "whirlwind/whirlwind.warc.wet.gz").read_bytes())
+    assert (listed, failed) == ([None], [None])
+    assert "Escopete" in payloads[0].decode()
+
+
 def test_empty_file_is_a_failed_row():
     assert listing(b"") == [("0", "empty_file")]
 
