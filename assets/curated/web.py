@@ -6,7 +6,7 @@ Headings and short lines of code are lines of few words, and code between prose 
 from assets.curation import curated_assets
 from corpusmill.dedup.parameters import FINEWEB
 
-EXTRACT = {"method": "resiliparse"}
+EXTRACT = {"method": "fast"}
 JUDGE = {"judge": "web", "rules": {"min_line_words": 0, "min_language_score": 0.4}}
 DEDUP = FINEWEB.to_json()
 

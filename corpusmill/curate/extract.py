@@ -177,8 +177,8 @@ def _read_in_child(text: str, method: str, reader: PageReader) -> _Extracted:
         page = reader.read(text, method)
     except ExtractionFailedError as error:
         return _Extracted(failure=str(error))
-    text = None if page.failure else clean_text(page.text)
-    return _Extracted(text=text, title=page.title, language=page.language, license=page.license, failure=page.failure)
+    found = None if page.failure else clean_text(page.text)
+    return _Extracted(text=found, title=page.title, language=page.language, license=page.license, failure=page.failure)
 
 
 _READERS = {"html": _read_html, "rst": _read_rst, "plain": _read_plain}
