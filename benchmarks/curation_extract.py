@@ -17,7 +17,10 @@ import pyarrow as pa
 
 from benchmarks import curation_memory
 from benchmarks.harness import Measure, at_least, at_most, print_measures
+from corpusmill.curate.decoding import decode
 from corpusmill.curate.extract import extract
+from corpusmill.curate.html import read_html
+from corpusmill.curate.isolation import borrowed_reader
 from corpusmill.document import RECORDS
 
 PAGES = Path(__file__).parents[1] / "../shared/data/html_eval_trafilatura"
@@ -57,11 +60,23 @@ def _beside_trafilatura() -> Iterator[Measure]:
     speeds = [len(pages) / seconds for _, seconds in (ours, theirs)]
     bar = at_least(2, of="ratio")
     yield Measure(measure="extraction (pages/s)", ours=speeds[0], other=speeds[1], other_name=name, bar=bar)
+    yield Measure(measure="the child process, a page (ms)", ours=_child_milliseconds(pages))
     for method in ("trafilatura", "resiliparse", "justext"):
         texts = extract(rows, {"method": method})["text"].to_pylist()
         kept, leaked = count_snippets(notes, texts)
         yield Measure(measure=f"method {method}: snippets kept", ours=kept, other=their_kept, other_name=name)
         yield Measure(measure=f"method {method}: snippets leaked", ours=leaked, other=their_leaked, other_name=name)
+
+
+def _child_milliseconds(pages: Sequence[bytes]) -> float:
+    """Return what handing a page to the child and its answer back costs: the difference to reading it here."""
+    texts = [decode(page, None, is_html=True) for page in pages]
+    with borrowed_reader(timeout_seconds=MAX_SECONDS, memory_bytes=MAX_BYTES) as reader:
+        apart, here = _timed_side_by_side(
+            lambda: [reader.read(text, "fast").text for text in texts],
+            lambda: [read_html(text, "fast").text for text in texts],
+        )
+    return (apart[1] - here[1]) / len(pages) * 1000
 
 
 def _endings() -> Iterator[Measure]:
@@ -95,7 +110,7 @@ def count_snippets(notes: Sequence[dict[str, list[str]]], texts: Sequence[str | 
     return count("with"), count("without")
 
 
-def _timed_side_by_side(*ways: Callable[[], list[str | None]]) -> list[tuple[list[str | None], float]]:
+def _timed_side_by_side(*ways: Callable[[], Sequence[str | None]]) -> list[tuple[Sequence[str | None], float]]:
     """Return each way's result and its median time; rounds take turns, so that a busy machine hurts all alike."""
     results = [way() for way in ways]
     times: list[list[float]] = [[] for _ in ways]
