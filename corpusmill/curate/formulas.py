@@ -21,6 +21,20 @@ _ALT_TEXT = re.compile(r"""<math[^<>]{0,1000}?\balttext\s*=\s*"([^"<>]{1,4000})\
 _DISPLAY = re.compile(r"""\bdisplay\s*=\s*["']?block""")
 _IMAGE = re.compile(r"<img\b[^<>]{0,4000}>")
 _IMAGE_CLASS = re.compile(r"""\bclass\s*=\s*["'][^"'>]{0,100}\b(?:math|tex|latex)\b""")
+_IMAGE_HINTS = (
+    '"math',
+    "'math",
+    " math",
+    "-math",
+    "latex",
+    '"tex"',
+    '"tex ',
+    "'tex'",
+    "'tex ",
+    ' tex"',
+    " tex'",
+    " tex ",
+)
 _IMAGE_ALT = re.compile(r"""\balt\s*=\s*"([^"]{1,4000})\"""")
 
 
@@ -30,7 +44,7 @@ def formulas_to_tex(html: str) -> str:
         html = _replace_elements(html, "<script", "</script>", _from_script)
     if "<math" in html:
         html = _replace_elements(html, "<math", "</math>", _from_mathml)
-    if "<img" in html and ("math" in html or "tex" in html):
+    if "<img" in html and any(hint in html for hint in _IMAGE_HINTS):
         html = _IMAGE.sub(_from_image, html)
     return html
 

@@ -15,12 +15,12 @@ METHODS = ("fast", "trafilatura", "resiliparse", "justext")
 
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""<html[^<>]{0,1000}?\slang\s*=\s*["']?\s*([A-Za-z][A-Za-z0-9-]{0,34})""", re.IGNORECASE)
-_LICENSE = re.compile(
-    r"""(?:<(?:a|link)\b[^<>]{0,400}?\brel\s*=\s*["'][^"'>]{0,60}?\blicense\b[^<>]{0,400}?>)""", re.IGNORECASE
-)
+_REL_LICENSE = re.compile(r"""<(?:a|link)\b[^<>]*?\brel\s*=\s*["'][^"'>]{0,60}?\blicense\b""", re.IGNORECASE)
+_MOST_TAG_CHARACTERS = 1000
 _CREATIVE_COMMONS = re.compile(
     r"creativecommons\.org/(?:licenses/(by(?:-nc)?(?:-nd|-sa)?)/(\d\.\d)|(publicdomain/zero)/1\.0)", re.IGNORECASE
 )
+_CREATIVE_COMMONS_HOST = "creativecommons.org/"
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 _HEAD_CHARACTERS = 1 << 16
 _MOST_FALLBACK_CHARACTERS = 1 << 20
@@ -107,7 +107,11 @@ def _language(head: str) -> str | None:
 
 
 def _license(html: str) -> str | None:
-    for link in _LICENSE.finditer(html):
-        if named := _CREATIVE_COMMONS.search(link[0]):
+    position = -1
+    while (position := html.find(_CREATIVE_COMMONS_HOST, position + 1)) >= 0:
+        named = _CREATIVE_COMMONS.match(html, position)
+        start = html.rfind("<", max(0, position - _MOST_TAG_CHARACTERS), position)
+        end = html.find(">", position, position + _MOST_TAG_CHARACTERS)
+        if named and start >= 0 and _REL_LICENSE.match(html[start:end]):
             return "CC0-1.0" if named[3] else f"CC-{named[1].upper()}-{named[2]}"
     return None
