@@ -21,20 +21,6 @@ _ALT_TEXT = re.compile(r"""<math[^<>]{0,1000}?\balttext\s*=\s*"([^"<>]{1,4000})\
 _DISPLAY = re.compile(r"""\bdisplay\s*=\s*["']?block""")
 _IMAGE = re.compile(r"<img\b[^<>]{0,4000}>")
 _IMAGE_CLASS = re.compile(r"""\bclass\s*=\s*["'][^"'>]{0,100}\b(?:math|tex|latex)\b""")
-_IMAGE_HINTS = (
-    '"math',
-    "'math",
-    " math",
-    "-math",
-    "latex",
-    '"tex"',
-    '"tex ',
-    "'tex'",
-    "'tex ",
-    ' tex"',
-    " tex'",
-    " tex ",
-)
 _IMAGE_ALT = re.compile(r"""\balt\s*=\s*"([^"]{1,4000})\"""")
 
 
@@ -44,7 +30,7 @@ def formulas_to_tex(html: str) -> str:
         html = _replace_elements(html, "<script", "</script>", _from_script)
     if "<math" in html:
         html = _replace_elements(html, "<math", "</math>", _from_mathml)
-    if "<img" in html and any(hint in html for hint in _IMAGE_HINTS):
+    if "<img" in html:
         html = _IMAGE.sub(_from_image, html)
     return html
 
@@ -89,8 +75,11 @@ def _converted(element: str) -> str:
 
 
 def _from_image(found: re.Match[str]) -> str:
-    source = _IMAGE_ALT.search(found[0]) if _IMAGE_CLASS.search(found[0]) else None
-    return _tex(source[1], is_display=False) if source else found[0]
+    image = found[0]
+    if "math" not in image and "tex" not in image:
+        return image
+    source = _IMAGE_ALT.search(image) if _IMAGE_CLASS.search(image) else None
+    return _tex(source[1], is_display=False) if source else image
 
 
 def _tex(source: str, *, is_display: bool) -> str:
