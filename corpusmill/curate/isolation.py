@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -73,12 +74,9 @@ class PageReader:
 @contextmanager
 def borrowed_reader(*, timeout_seconds: float, memory_bytes: int) -> Iterator[PageReader]:
     """Lend a reader of this process, kept for the next borrower; two borrowers at once have two."""
-    limits = (timeout_seconds, memory_bytes)
-    reader = next((one for one in _idle if one.limits == limits and one.owner == os.getpid()), None)
+    reader = _take_idle((timeout_seconds, memory_bytes))
     if reader is None:
         reader = PageReader(timeout_seconds=timeout_seconds, memory_bytes=memory_bytes)
-    else:
-        _idle.remove(reader)
     try:
         yield reader
     finally:
@@ -94,6 +92,16 @@ def read_page(text: str, method: str) -> HtmlPage:
 
 
 _idle: list[PageReader] = []
+_idle_lock = threading.Lock()
+
+
+def _take_idle(limits: tuple[float, int]) -> PageReader | None:
+    """Take a reader with these limits; one inherited by a fork belongs to the parent."""
+    with _idle_lock:
+        found = next((one for one in _idle if one.limits == limits and one.owner == os.getpid()), None)
+        if found is not None:
+            _idle.remove(found)
+        return found
 
 
 @atexit.register
@@ -132,6 +140,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while head := sys.stdin.buffer.read(_LENGTHS.size):
