@@ -1,6 +1,6 @@
 """The memory of a worker on files that kill workers: peak RSS of a fresh process that lists, fetches and extracts them.
 
-The files are made on the fly, piece by piece, so that this process stays small too.
+Counted are the process and the child that reads its pages. The files are made on the fly.
 """
 
 import json
@@ -79,8 +79,10 @@ def _jsonl(folder: Path) -> tuple[str, str, Path]:
 
 
 def _read(format: str, path: Path) -> None:
-    import resource
+    import os
     from collections import Counter
+
+    import psutil
 
     from corpusmill.curate.extract import extract
     from corpusmill.lake.store import Store, StoreSettings
@@ -93,8 +95,14 @@ def _read(format: str, path: Path) -> None:
     ):
         for payloads in fetch_payloads(records, store):
             rows.update(failure or "kept" for failure in extract(payloads, {})["failure"].to_pylist())
-    usage = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    print(json.dumps({"peak_bytes": sum(usage) * 1024, "rows": rows}))
+    pids = [os.getpid(), *(child.pid for child in psutil.Process().children())]
+    print(json.dumps({"peak_bytes": sum(map(_peak_bytes, pids)), "rows": rows}))
+
+
+def _peak_bytes(pid: int) -> int:
+    """Return a process's peak RSS. What getrusage tells counts the parent's memory at the fork too."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 if __name__ == "__main__":
