@@ -27,7 +27,7 @@ class Confidence:
     """trafilatura's `MIN_EXTRACTED_SIZE`: below it, its own first pass is doubted too."""
     min_root_share: float = 0.8
     """Share of the text of all elements named like the article that lies in the chosen one; less is a list of articles."""
-    min_kept_share: float = 0.8
+    min_kept_share: float = 0.7
     """Share of the article's text that is left after its asides and links are gone."""
     max_block_link_share: float = 0.5
     """Above it a list, a table or a paragraph is a menu or a list of references, and goes."""
