@@ -79,7 +79,21 @@ def without_link_blocks(blocks: Iterable[Block], max_link_share: float) -> list[
         kept += run
         is_after_links = False
     _drop_titles(kept, headings_only=not is_after_links)
-    return kept
+    return _without_bylines(kept)
+
+
+def _without_bylines(blocks: list[Block]) -> list[Block]:
+    """Return the blocks without short bare lines before the first and behind the last other block: dates, authors, tags.
+
+    Headings among them stay.
+    """
+    others = [
+        index for index, block in enumerate(blocks) if block.kind not in ("bare", "heading") or not _is_title(block)
+    ]
+    if not others:
+        return blocks
+    inner = range(others[0], others[-1] + 1)
+    return [block for index, block in enumerate(blocks) if index in inner or block.kind != "bare"]
 
 
 def _runs(blocks: Iterable[Block]) -> Iterator[list[Block]]:
@@ -105,7 +119,9 @@ def _is_title(block: Block, *, headings_only: bool = False) -> bool:
     if block.kind == "heading":
         return True
     is_short = len(block.text) <= _MOST_TITLE_CHARACTERS and "\n" not in block.text
-    return not headings_only and block.kind == "text" and is_short and block.text[-1] not in _SENTENCE_ENDS
+    return (
+        not headings_only and block.kind in ("paragraph", "bare") and is_short and block.text[-1] not in _SENTENCE_ENDS
+    )
 
 
 def _drop_titles(kept: list[Block], *, headings_only: bool = False) -> None:

@@ -18,6 +18,7 @@ _BLOCK_TAGS = (
     " main nav p section summary table tbody thead tfoot caption tr td th ul ol li pre listing"
 )
 _BLOCKS = frozenset(_BLOCK_TAGS.split()) | _HEADINGS
+_PARAGRAPHS = frozenset(("p", "blockquote", "dd", "dt"))
 _CODE = frozenset(("pre", "listing"))
 _CELLS = frozenset(("td", "th"))
 _BREAK = "\x00"
@@ -33,7 +34,7 @@ class Block:
     """A stretch of text that stands on lines of its own."""
 
     kind: str
-    """`heading`, `text`, `item`, `row` or `code`."""
+    """`heading`, `paragraph`, `bare` (text that no element of its own marks), `item`, `row` or `code`."""
     text: str
     link_characters: int = 0
     group: int = 0
@@ -64,7 +65,7 @@ class _Renderer:
         self._done: list[Block] = []
         self._pieces: list[str] = []
         self._linked = 0
-        self._kind = "text"
+        self._kind = "bare"
         self._lists: list[tuple[str, int]] = []
         self._marker = ""
         self._group = 0
@@ -132,7 +133,7 @@ class _Renderer:
             self._open_group()
         elif tag in _CODE:
             self._code = 1
-        self._kind = "heading" if tag in _HEADINGS else "code" if tag in _CODE else "text"
+        self._kind = _kind(tag)
 
     def _end(self, element: Any) -> None:
         tag = element.tag
@@ -145,7 +146,7 @@ class _Renderer:
         elif not self._code or tag in _CODE:
             self._flush()
             self._code = 0
-            self._kind = "text"
+            self._kind = "bare"
             if tag in _LISTS and self._lists:
                 self._lists.pop()
                 self._group = self._group if self._lists else 0
@@ -206,6 +207,14 @@ class _Renderer:
             text, kind = lead + text, kind if kind == "code" else "item"
             self._marker = ""
         self._done.append(Block(kind=kind, text=text, link_characters=linked, group=self._group))
+
+
+def _kind(tag: str) -> str:
+    if tag in _HEADINGS:
+        return "heading"
+    if tag in _CODE:
+        return "code"
+    return "paragraph" if tag in _PARAGRAPHS else "bare"
 
 
 def _prose_lines(text: str) -> str:

@@ -78,7 +78,7 @@ def test_innermost_of_elements_with_the_same_text_is_the_article():
     assert find_content_root(body).element.get("class") == "post-content"
 
 
-def block(text: str, links: int = 0, *, kind: str = "text", group: int = 0) -> Block:
+def block(text: str, links: int = 0, *, kind: str = "paragraph", group: int = 0) -> Block:
     return Block(kind=kind, text=text, link_characters=links, group=group)
 
 
@@ -94,3 +94,14 @@ def test_blocks_of_links_go_with_their_titles():
     mixed = [block("- one", 4, kind="item", group=2), block("- and a long item without links", 0, kind="item", group=2)]
     after = [block("Next", kind="heading"), block("Words.")]
     assert without_link_blocks([*kept, *gone, *after, *mixed, *last], 0.5) == [*kept, *after, *mixed]
+
+
+def test_dates_and_authors_around_the_article_go():
+    title, byline, end = (
+        block("Fox", kind="heading"),
+        block("12 May by Ann", kind="bare"),
+        block("Tags fox", kind="bare"),
+    )
+    inner = [block("It is a sentence."), block("A bare line inside", kind="bare"), block("- one", kind="item", group=1)]
+    assert without_link_blocks([title, byline, *inner, end], 0.5) == [title, *inner]
+    assert without_link_blocks([title, byline], 0.5) == [title, byline]

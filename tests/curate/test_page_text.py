@@ -54,7 +54,13 @@ def test_link_characters_are_counted():
 def test_items_and_rows_know_their_group():
     body = "<p>a</p><ul><li>b<ul><li>c</ul><li>d</ul><ul><li>e</ul><table><tr><td>f<td>g</table><p>h</p>"
     assert [block.group for block in blocks(body)] == [0, 1, 1, 1, 2, 3, 0]
-    assert [block.kind for block in blocks(body)] == ["text", "item", "item", "item", "item", "row", "text"]
+    assert [block.kind for block in blocks(body)] == ["paragraph", "item", "item", "item", "item", "row", "paragraph"]
+
+
+def test_text_that_no_element_marks_is_bare():
+    found = blocks("<h2>a</h2>b<p>c</p>d<pre>e</pre><div>f</div><blockquote>g</blockquote>")
+    kinds = ["heading", "bare", "paragraph", "bare", "code", "bare", "paragraph"]
+    assert [block.kind for block in found] == kinds
 
 
 def test_depth_costs_no_recursion():
