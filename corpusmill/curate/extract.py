@@ -13,6 +13,7 @@ import pyarrow as pa
 from corpusmill.curate.decoding import clean_text, decode, wide_charset
 from corpusmill.curate.html import METHODS as HTML_METHODS
 from corpusmill.curate.isolation import ExtractionFailedError, PageReader, borrowed_reader
+from corpusmill.curate.main_text import Confidence
 from corpusmill.curate.markup_depth import measure_markup
 from corpusmill.curate.page_tree import MAX_DEPTH
 from corpusmill.document import EXTRACTED, text_hash
@@ -22,6 +23,17 @@ METHODS = (*HTML_METHODS, "plain", "rst")
 _HTML_TYPES = ("text/html", "application/xhtml+xml", "application/xhtml", "application/html")
 _TEXT_TYPES = ("application/json", "application/javascript", "application/x-javascript", "application/xml")
 _SNIFFED_BYTES = 1024
+_BINARY_MAGIC = (
+    b"%PDF-",
+    b"PK\x03\x04",
+    b"\x89PNG\r\n",
+    b"GIF8",
+    b"\xff\xd8\xff",
+    b"\x1f\x8b\x08",
+    b"RIFF",
+    b"\x7fELF",
+)
+"""PDF, zip and office files, PNG, GIF, JPEG, gzip, WAV and WebP, programs: served as pages by servers that do not look."""
 _LEAST_MEMORY = 256 << 20
 """What the child's libraries take, with room for a page."""
 _DEFAULT = "fast"
@@ -70,22 +82,25 @@ class _Way:
 
     method: str
     limits: ExtractLimits
+    confidence: Confidence
     reader: PageReader
 
 
 def extract(payloads: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
     """Return EXTRACTED rows for RECORDS rows with a `payload`, in their order.
 
-    Parameters: `method` (for HTML one of `corpusmill.curate.html.METHODS`; `rst`: as `fast`; `plain`: markup is text too)
-    and `limits` (fields of ExtractLimits). Other parameters are not looked at.
+    Parameters: `method` (for HTML one of `corpusmill.curate.html.METHODS`; `rst`: as `fast`; `plain`: markup is text
+    too), `limits` (fields of ExtractLimits) and `confidence` (fields of `corpusmill.curate.main_text.Confidence`, for the
+    method `fast`). Other parameters are not looked at.
     """
     method = parameters.get("method", _DEFAULT)
     if method not in METHODS:
         raise ValueError(f"unknown extraction method {method!r}; the methods are {', '.join(METHODS)}")
     limits = ExtractLimits.from_mapping(parameters.get("limits", {}))
+    confidence = Confidence.from_mapping(parameters.get("confidence", {}))
     batches = payloads.to_batches(max_chunksize=256)
     with borrowed_reader(timeout_seconds=limits.timeout_seconds, memory_bytes=limits.memory_bytes) as reader:
-        way = _Way(method=method, limits=limits, reader=reader)
+        way = _Way(method=method, limits=limits, confidence=confidence, reader=reader)
         tables = [pa.Table.from_pylist(_rows(batch, way), schema=EXTRACTED) for batch in batches]
     return pa.concat_tables([EXTRACTED.empty_table(), *tables]).combine_chunks()
 
@@ -138,7 +153,9 @@ def _media_type(content_type: str | None) -> str | None:
 
 
 def _kind(media_type: str | None, payload: bytes, method: str) -> str | None:
-    """Return which reader takes the payload, or None for one that is no text."""
+    """Return which reader takes the payload, or None for one that is no text, whatever its type says."""
+    if payload.startswith(_BINARY_MAGIC):
+        return None
     if media_type is None or media_type == "application/octet-stream":
         media_type = "text/html" if b"<html" in payload[:_SNIFFED_BYTES].lower() else "text/plain"
         if b"\x00" in payload[:_SNIFFED_BYTES] and wide_charset(payload) is None:
@@ -159,7 +176,7 @@ def _read_plain(payload: bytes, content_type: str | None, way: _Way) -> _Extract
 def _read_rst(payload: bytes, content_type: str | None, way: _Way) -> _Extracted:
     if len(payload) > way.limits.max_html_bytes:
         return _Extracted(failure="page_too_large")
-    return _read_in_child(clean_text(decode(payload, content_type, is_html=False)), "rst", way.reader)
+    return _read_in_child(clean_text(decode(payload, content_type, is_html=False)), "rst", way)
 
 
 def _read_html(payload: bytes, content_type: str | None, way: _Way) -> _Extracted:
@@ -169,12 +186,12 @@ def _read_html(payload: bytes, content_type: str | None, way: _Way) -> _Extracte
     if depth > way.limits.max_depth:
         return _Extracted(failure="nested_too_deep")
     html = decode(payload, content_type, is_html=True).replace("\x00", "")
-    return _read_in_child(html, way.method if way.method in HTML_METHODS else _DEFAULT, way.reader)
+    return _read_in_child(html, way.method if way.method in HTML_METHODS else _DEFAULT, way)
 
 
-def _read_in_child(text: str, method: str, reader: PageReader) -> _Extracted:
+def _read_in_child(text: str, method: str, way: _Way) -> _Extracted:
     try:
-        page = reader.read(text, method)
+        page = way.reader.read(text, method, way.confidence)
     except ExtractionFailedError as error:
         return _Extracted(failure=str(error))
     found = None if page.failure else clean_text(page.text)

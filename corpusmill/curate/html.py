@@ -6,10 +6,14 @@ tables, lists and formulas. None bounds its own time: `corpusmill.curate.isolati
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from corpusmill.curate.formulas import formulas_to_tex
+from corpusmill.curate.justext_text import justext_text
+from corpusmill.curate.main_text import Confidence, main_text
 from corpusmill.curate.page_tree import PageTooDeepError, parse_body, parse_page
 from corpusmill.curate.preformatted import mark_code, unmark_code
+from corpusmill.curate.resiliparse_text import resiliparse_text
 
 METHODS = ("fast", "trafilatura", "resiliparse", "justext")
 
@@ -22,6 +26,7 @@ _CREATIVE_COMMONS = re.compile(
 )
 _CREATIVE_COMMONS_HOST = "creativecommons.org/"
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){2,}")
+_DEFAULT_CONFIDENCE = Confidence()
 _HEAD_CHARACTERS = 1 << 16
 _MOST_FALLBACK_CHARACTERS = 1 << 20
 """trafilatura takes about 0.15 s for a page of a million characters, and more than linearly longer for larger ones."""
@@ -40,58 +45,45 @@ class HtmlPage:
     """SPDX identifier of a Creative Commons licence that the page links with rel="license"."""
 
 
-def read_html(html: str, method: str) -> HtmlPage:
-    """Return the page; `text` is empty where the method finds no main text."""
+def read_html(html: str, method: str, confidence: Confidence = _DEFAULT_CONFIDENCE) -> HtmlPage:
+    """Return the page; `text` is empty where the method finds no main text. `confidence` is for the method `fast`."""
+    assert method in METHODS, method
     head = html[:_HEAD_CHARACTERS]
     language = _language(head)
     try:
-        text = _BLANK_LINES.sub("\n\n", _TEXTS[method](formulas_to_tex(html), language))
+        text = _BLANK_LINES.sub("\n\n", _text(formulas_to_tex(html), method, language, confidence))
     except PageTooDeepError:
         return HtmlPage(text="", failure="nested_too_deep")
     return HtmlPage(text=text, title=_title(head), language=language, license=_license(html))
 
 
-def _fast_text(html: str, language: str | None) -> str:
-    from corpusmill.curate.main_text import Confidence, main_text
-
+def _text(html: str, method: str, language: str | None, confidence: Confidence) -> str:
+    if method == "trafilatura":
+        return _trafilatura_text(html)
     body = parse_body(html)
-    text = main_text(body, Confidence()) if body is not None else None
+    if body is None:
+        return ""
+    if method == "justext":
+        return justext_text(body, language)
+    if method == "resiliparse":
+        return resiliparse_text(body)
+    return _fast_text(html, body, confidence)
+
+
+def _fast_text(html: str, body: Any, confidence: Confidence) -> str:
+    text = main_text(body, confidence)
     if text is not None:
         return text
-    return (
-        _trafilatura_text(html, language) if len(html) <= _MOST_FALLBACK_CHARACTERS else _resiliparse_text(html, None)
-    )
+    return _trafilatura_text(html) if len(html) <= _MOST_FALLBACK_CHARACTERS else resiliparse_text(body)
 
 
-def _trafilatura_text(html: str, language: str | None) -> str:
+def _trafilatura_text(html: str) -> str:
     import trafilatura
 
     page = parse_page(mark_code(html))
     if page is None:
         return ""
     return unmark_code(trafilatura.extract(page, include_comments=False, include_tables=True) or "")
-
-
-def _resiliparse_text(html: str, language: str | None) -> str:
-    from corpusmill.curate.resiliparse_text import resiliparse_text
-
-    body = parse_body(html)
-    return resiliparse_text(body) if body is not None else ""
-
-
-def _justext_text(html: str, language: str | None) -> str:
-    from corpusmill.curate.justext_text import justext_text
-
-    body = parse_body(html)
-    return justext_text(body, language) if body is not None else ""
-
-
-_TEXTS = {
-    "fast": _fast_text,
-    "trafilatura": _trafilatura_text,
-    "resiliparse": _resiliparse_text,
-    "justext": _justext_text,
-}
 
 
 def _title(head: str) -> str | None:

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import IO
 
 from corpusmill.curate.html import HtmlPage, read_html
+from corpusmill.curate.main_text import Confidence
 from corpusmill.curate.rst import rst_to_text
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 _CHILD = "import sys; sys.path.insert(0, sys.argv[1]); from corpusmill.curate.isolation import main; main()"
 _LENGTHS = struct.Struct("<IQ")
-"""Before each request: bytes of the method's name, bytes of the page. Before each answer: 0, bytes of the answer."""
+"""Before each request: bytes of the way to read, bytes of the page. Before each answer: 0, bytes of the answer."""
 _OUT_OF_MEMORY = 71
+_DEFAULT_CONFIDENCE = Confidence()
 
 
 class ExtractionFailedError(Exception):
@@ -41,11 +43,12 @@ class PageReader:
         self.owner = os.getpid()
         self._child: subprocess.Popen[bytes] | None = None
 
-    def read(self, text: str, method: str) -> HtmlPage:
+    def read(self, text: str, method: str, confidence: Confidence = _DEFAULT_CONFIDENCE) -> HtmlPage:
         """Return the page as `read_page` does; raises ExtractionFailedError when the child was ended or died."""
         if self._child is None:
             self._child = self._start()
-        answer = _ask(self._child, method.encode(), text.encode("utf-8", "replace"))
+        way = json.dumps({"method": method, "confidence": asdict(confidence)})
+        answer = _ask(self._child, way.encode(), text.encode("utf-8", "replace"))
         if answer is None:
             raise ExtractionFailedError(self._bury())
         return HtmlPage(**json.loads(answer))
@@ -83,12 +86,12 @@ def borrowed_reader(*, timeout_seconds: float, memory_bytes: int) -> Iterator[Pa
         _idle.append(reader)
 
 
-def read_page(text: str, method: str) -> HtmlPage:
+def read_page(text: str, method: str, confidence: Confidence) -> HtmlPage:
     """Read a page in this process: `rst` for documentation sources, else a method of `corpusmill.curate.html`."""
     if method == "rst":
         plain, title = rst_to_text(text)
         return HtmlPage(text=plain, title=title)
-    return read_html(text, method)
+    return read_html(text, method, confidence)
 
 
 _idle: list[PageReader] = []
@@ -111,11 +114,11 @@ def _close_idle() -> None:
             reader.close()
 
 
-def _ask(child: subprocess.Popen[bytes], method: bytes, text: bytes) -> bytes | None:
+def _ask(child: subprocess.Popen[bytes], way: bytes, text: bytes) -> bytes | None:
     """Return the child's answer, or None when it died."""
     assert child.stdin is not None and child.stdout is not None
     try:
-        child.stdin.write(_LENGTHS.pack(len(method), len(text)) + method)
+        child.stdin.write(_LENGTHS.pack(len(way), len(text)) + way)
         child.stdin.write(text)
         child.stdin.flush()
     except BrokenPipeError:
@@ -152,9 +155,9 @@ def main() -> None:
 
 
 def _answer(head: bytes, answers: IO[bytes]) -> None:
-    method_bytes, text_bytes = _LENGTHS.unpack(head)
-    method = sys.stdin.buffer.read(method_bytes).decode()
-    page = read_page(sys.stdin.buffer.read(text_bytes).decode("utf-8"), method)
+    way_bytes, text_bytes = _LENGTHS.unpack(head)
+    way = json.loads(sys.stdin.buffer.read(way_bytes))
+    page = read_page(sys.stdin.buffer.read(text_bytes).decode("utf-8"), way["method"], Confidence(**way["confidence"]))
     answer = json.dumps(asdict(page)).encode()
     answers.write(_LENGTHS.pack(0, len(answer)) + answer)
     answers.flush()

@@ -5,8 +5,8 @@ how much text is left. About ten times as fast as trafilatura.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from typing import Any
 
@@ -37,6 +37,19 @@ class Confidence:
     """jusText's `LENGTH_LOW_DEFAULT` (characters there): a shorter block says little about what it is."""
     min_prose_share: float = 0.5
     """Share of such a page's text that stands in blocks of `min_prose_bytes` or in code."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < 0 or (name.endswith("_share") and value > 1):
+                raise ValueError(f"{name} must be {'0 to 1' if name.endswith('_share') else '0 or more'}, got {value}")
+
+    @classmethod
+    def from_mapping(cls, value: Mapping[str, Any]) -> "Confidence":
+        """Return the thresholds with those that `value` names; raises ValueError for a name that does not exist."""
+        known = [field.name for field in fields(cls)]
+        if unknown := sorted(set(value) - set(known)):
+            raise ValueError(f"unknown threshold {', '.join(unknown)} of the method fast; there are {', '.join(known)}")
+        return cls(**value)
 
 
 def main_text(body: Any, confidence: Confidence) -> str | None:

@@ -88,6 +88,7 @@ def test_meta_element_names_the_charset(one):
         ("nothing there", b"", {}, "empty_text"),
         ("only spaces", b" \n\t ", {"content_type": "text/plain"}, "empty_text"),
         ("an image", b"\x89PNG", {"content_type": "image/png"}, "unsupported_content_type"),
+        ("a PDF served as a page", b"%PDF-1.7 <html>" + PROSE.encode(), {}, "unsupported_content_type"),
         ("bytes without a type", b"a\x00b", {"content_type": None}, "unsupported_content_type"),
         ("a missing page", page("gone"), {"meta": [("http_status", "404")]}, "http_error"),
         ("failed before", b"x", {"failure": "truncated_record"}, "truncated_record"),
@@ -117,6 +118,19 @@ def test_unknown_method_and_limit_are_named(payload_rows):
         extract(payload_rows(), {"method": "trafilatra"})
     with pytest.raises(ValueError, match="unknown extraction limit max_deep; the limits are max_html_bytes"):
         extract(payload_rows(), {"limits": {"max_deep": 1}})
+
+
+def test_confidence_is_the_dataset_s_choice(payload_rows):
+    rows = payload_rows(page(f"<article><p>{PROSE}</p></article><p>Something else entirely, {PROSE}</p>"))
+    sure, unsure = (
+        extract(rows, {"confidence": {"min_characters": number}})["text"].to_pylist()[0] for number in (100, 100_000)
+    )
+    assert "Something else" not in sure
+    assert sure != unsure
+    with pytest.raises(ValueError, match="unknown threshold min_chars of the method fast; there are min_characters"):
+        extract(rows, {"confidence": {"min_chars": 1}})
+    with pytest.raises(ValueError, match="min_kept_share must be 0 to 1, got 70"):
+        extract(rows, {"confidence": {"min_kept_share": 70}})
 
 
 @pytest.mark.parametrize(
