@@ -27,18 +27,19 @@ _PAGE_NAMES = re.compile(
 )
 _ASIDE_NAMES = re.compile(
     r"""
-    share|sharing|sharedaddy|social|follow-us|flattr|addtoany|twitter-|fb-like
+    (?:^|[\s_-])shar(?:e|ing)(?:$|[\s_-])|share-?(?:buttons?|bar|links?|box|icons?|this|tools)|sharedaddy|shariff|addtoany
+    |(?:^|[\s_-])social|socialmedia|follow-us|flattr|twitter-(?!tweet)|fb-like|twoclick|essb|ssba|heateor
     |related|recommend|read-?more-|more-(?:posts|stories|news)|similar|(?:^|[\s_-])teasers?(?:$|[\s_-])
-    |comment(?!ary)|respond|disqus|(?:^|[\s_-])replies
+    |comment(?!ary)|(?:^|[\s_-])respond(?:$|[\s_-])|disqus|(?:^|[\s_-])replies
     |sidebar|side-bar|(?<!elementor-)widget|breadcrumb|bread-crumb|navigation|navbar|(?:^|[\s_-])(?:sub)?(?:nav|menu)(?:$|[\s_-])
     |newsletter|subscri|signup|sign-up|cookie|consent|gdpr|popup|pop-up|modal|overlay|paywall
     |footer|(?:^|[\s_-])(?:ads?|advert(?:s|isement)?|adsense|sponsor\w*|promo(?:s|tions?|box)?|banner)(?:$|[\s_-])
     |paginat|pager|page-?links|post-?nav|wp-pagenavi
-    |author-?(?:box|bio|info|meta)|about-?author|byline|(?:entry|post|article)-?_?(?:meta|utility|info|footer|date|author)
+    |author-?(?:box|bio|info|meta)|about-?(?:the-?)?author|saboxplugin|byline|dateline|posted-on|(?:entry|post|article)-?_?(?:meta|utility|info|footer|date|author)
     |meta-?data|postmeta|(?:^|[\s_-])tags?(?:$|[\s_-])|tag-?links|cat-?links|(?:^|[\s_-])categor(?:y|ies)(?:$|[\s_-]list)
-    |rating|(?:^|[\s_-])(?:likes?|votes?|voting)(?:$|[\s_-])|(?:^|[\s_-])print(?:$|[\s_-])|print-?friendly|printonly
+    |(?:^|[\s_-])(?:ratings?|likes?|votes?|voting)(?:$|[\s_-])|(?:^|[\s_-])print(?:$|[\s_-])|print-?friendly|printonly
     |caption|credits?(?:$|[\s_-])|(?:^|\s)hidden(?:$|\s)|screen-reader|visually-?hidden|sr-only|noprint|skip-?link
-    |(?:^|[\s_-])toc(?:$|[\s_-])|table-of-contents|editsection|mw-jump|catlinks|navbox|(?:^|[\s_-])search
+    |(?:^|[\s_-])toc(?:$|[\s_-])|table-of-contents|editsection|headerlink|header-?anchor|anchor-?link|linenos|line-?numbers|mw-jump|catlinks|navbox|(?:^|[\s_-])search
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -49,6 +50,8 @@ _TAGS = (
 _ROLES = "navigation complementary contentinfo search banner dialog alert menu menubar tablist"
 ASIDE_TAGS = frozenset(_TAGS.split())
 _ASIDE_ROLES = frozenset(_ROLES.split())
+_NAMED_BY_ID = frozenset(("div", "ul", "ol", "table", "p", "span"))
+"""Sections and headings get their ids from titles: one on related work or on cookies is text."""
 _CONTAINERS = ("article", "main", "section", "div", "td")
 
 _PAGE_RANK = 3
@@ -86,9 +89,11 @@ def is_aside(element: Any) -> bool:
     """Return whether the element is none of the article: menus, sharing, comments, related posts, what is not shown."""
     if element.tag in ASIDE_TAGS:
         return True
-    names = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if len(names) > 1 and _is_aside_name(names):
+    if (names := element.get("class")) and _is_aside_name(names):
         return True
+    if element.tag in _NAMED_BY_ID and (name := element.get("id")) and "section" not in (names or ""):
+        if _is_aside_name(name):
+            return True
     return element.get("role") in _ASIDE_ROLES or _is_hidden(element)
 
 

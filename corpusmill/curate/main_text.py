@@ -1,7 +1,7 @@
 """The main text of a page on the fast path: the article's element, its blocks, without blocks of links.
 
 Says nothing where it is not sure, and a careful extractor has to look. Signals are general: names of parts, link density,
-how much text is left. About ten times as fast as trafilatura.
+how much text is left. About eight times as fast as trafilatura.
 """
 
 import re
@@ -15,6 +15,7 @@ from corpusmill.curate.page_text import Block, join_blocks, page_blocks
 
 _MOST_TITLE_CHARACTERS = 60
 _MOST_NOTICE_CHARACTERS = 200
+_MOST_BYLINES = 5
 _NOTICE = re.compile("©|all rights reserved", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?…;,\"'”’»)。！？؟।")
 
@@ -96,17 +97,22 @@ def without_link_blocks(blocks: Iterable[Block], max_link_share: float) -> list[
 
 
 def _without_bylines(blocks: list[Block]) -> list[Block]:
-    """Return the blocks without short bare lines before the first and behind the last other block: dates, authors, tags.
+    """Return the blocks without a few short bare lines before the first and behind the last other block.
 
-    Headings among them stay.
+    They are dates, authors and tags. Many of them are the text itself; headings among them stay.
     """
-    others = [
+    inner = [
         index for index, block in enumerate(blocks) if block.kind not in ("bare", "heading") or not _is_title(block)
     ]
-    if not others:
+    if not inner:
         return blocks
-    inner = range(others[0], others[-1] + 1)
-    return [block for index, block in enumerate(blocks) if index in inner or block.kind != "bare"]
+    before, behind = blocks[: inner[0]], blocks[inner[-1] + 1 :]
+    return [*_without_bare(before), *blocks[inner[0] : inner[-1] + 1], *_without_bare(behind)]
+
+
+def _without_bare(blocks: list[Block]) -> list[Block]:
+    others = [block for block in blocks if block.kind != "bare"]
+    return others if len(blocks) - len(others) <= _MOST_BYLINES else blocks
 
 
 def _runs(blocks: Iterable[Block]) -> Iterator[list[Block]]:

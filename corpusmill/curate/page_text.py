@@ -26,6 +26,7 @@ _BREAK = "\x00"
 
 _MOST_CELL_CHARACTERS = 400
 """A table whose cells are longer on average arranges the page, it is no table of data."""
+_LINE_NUMBER = re.compile(r"\b(?:linenos?|line-?numbers?|gutter)\b", re.IGNORECASE)
 _SPACES = re.compile(r"[^\S\x00]+")
 
 
@@ -80,7 +81,7 @@ class _Renderer:
         skipped: Any = None
         for event, element in walk:
             if event == "start":
-                if element is not self._root and self._is_left_out(element):
+                if element is not self._root and self._leaves_out(element):
                     walk.skip_subtree()
                     skipped = element
                     self._part(element.tag)
@@ -101,6 +102,12 @@ class _Renderer:
             self._pieces.append(text)
             if self._links:
                 self._linked += len(text.strip())
+
+    def _leaves_out(self, element: Any) -> bool:
+        """Inside code, classes are the highlighter's: a `comment` or a `tag` there is code. Line numbers are none."""
+        if self._code:
+            return element.tag == "button" or _LINE_NUMBER.search(element.get("class") or "") is not None
+        return self._is_left_out(element)
 
     def _part(self, tag: str) -> None:
         """A block that is left out still parts what stands around it."""

@@ -43,6 +43,11 @@ def test_code_keeps_its_lines_and_indentation(read):
     assert "def half(x):\n    if x < 2:\n        return 1\n\n    return x / 2" in read(CODE)
 
 
+def test_highlighted_code_keeps_its_comments_and_tags(read):
+    code = '<span class="token comment"># half &amp; half</span>\n<span class="token tag">&lt;b&gt;</span> x'
+    assert "# half & half\n<b> x" in read(f'<div class="highlight"><pre><code>{code}</code></pre></div>')
+
+
 def test_table_keeps_a_row_to_a_line(read):
     lines = [line for line in read(TABLE).splitlines() if "apple" in line or "pear" in line]
     assert [("12 euros" in line, "7 euros" in line) for line in lines] == [(True, False), (False, True)]

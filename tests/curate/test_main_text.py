@@ -64,11 +64,22 @@ def test_unsure_pages_are_left_to_a_careful_extractor(story, body):
         ('class="text shadow"', False),
         ('class="ad"', True),
         ('class="header-image"', False),
+        ('id="comments"', True),
+        ('class="section" id="comments"', False),
+        ('class="shareholder-value"', False),
+        ('class="operating-systems"', False),
+        ('class="shariff shariff-align-left"', True),
+        ('class="twitter-tweet"', False),
     ],
 )
 def test_asides_are_known_by_what_systems_call_them(attributes, expected):
     (element,) = parse_body(f"<div {attributes}>x</div>")
     assert is_aside(element) is expected
+
+
+def test_sections_and_headings_are_not_judged_by_their_ids():
+    for tag in ("section", "h2", "dt"):
+        assert not is_aside(parse_body(f"<{tag} id=related-work>x</{tag}>")[0])
 
 
 def test_innermost_of_elements_with_the_same_text_is_the_article():
@@ -105,3 +116,4 @@ def test_dates_and_authors_around_the_article_go():
     inner = [block("It is a sentence."), block("A bare line inside", kind="bare"), block("- one", kind="item", group=1)]
     assert without_link_blocks([title, byline, *inner, end], 0.5) == [title, *inner]
     assert without_link_blocks([title, byline], 0.5) == [title, byline]
+    assert without_link_blocks([byline] * 6 + inner, 0.5) == [byline] * 6 + inner

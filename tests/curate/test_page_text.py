@@ -36,6 +36,7 @@ def text(body: str) -> str:
         ("table of one column", "<table><tr><td>a</td></tr><tr><td>b</td></tr></table>", "a\n\nb"),
         ("code", "<pre><code>a\n  b\n\n\tc\n</code></pre>", "a\n  b\n\n\tc"),
         ("lines of code as blocks", "<pre><div>a</div><div>b</div></pre>", "ab"),
+        ("line numbers", "<pre><span class=lineno>1 </span>a\n<span class=lineno>2 </span>b</pre>", "a\nb"),
         ("inline code", "<p>call <code>f( x )</code> now</p>", "call f( x ) now"),
         ("code in an item", "<ul><li>a<pre>b\n c</pre></li></ul>", "- a\n  b\n   c"),
         ("entities", "<p>a &lt; b &amp; &eacute;&nbsp;c</p>", "a < b & é c"),
