@@ -91,10 +91,13 @@ def is_aside(element: Any) -> bool:
         return True
     if (names := element.get("class")) and _is_aside_name(names):
         return True
-    if element.tag in _NAMED_BY_ID and (name := element.get("id")) and "section" not in (names or ""):
-        if _is_aside_name(name):
-            return True
+    if _is_named_by_id(element) and _is_aside_name(element.get("id") or ""):
+        return True
     return element.get("role") in _ASIDE_ROLES or _is_hidden(element)
+
+
+def _is_named_by_id(element: Any) -> bool:
+    return element.tag in _NAMED_BY_ID and "section" not in (element.get("class") or "")
 
 
 def _is_hidden(element: Any) -> bool:
