@@ -30,8 +30,8 @@ _ASIDE_NAMES = re.compile(
     (?:^|[\s_-])shar(?:e|ing)(?:$|[\s_-])|share-?(?:buttons?|bar|links?|box|icons?|this|tools)|sharedaddy|shariff|addtoany
     |(?:^|[\s_-])social|socialmedia|follow-us|flattr|twitter-(?!tweet)|fb-like|twoclick|essb|ssba|heateor
     |related|recommend|read-?more-|more-(?:posts|stories|news)|similar|(?:^|[\s_-])teasers?(?:$|[\s_-])
-    |comment(?!ary)|(?:^|[\s_-])respond(?:$|[\s_-])|disqus|(?:^|[\s_-])replies
-    |sidebar|side-bar|(?<!elementor-)widget|breadcrumb|bread-crumb|navigation|navbar|(?:^|[\s_-])(?:sub)?(?:nav|menu)(?:$|[\s_-])
+    |(?<!no-)comment(?!ary|s?-(?:open|closed))|(?:^|[\s_-])respond(?:$|[\s_-])|disqus|(?:^|[\s_-])replies
+    |(?<!with)(?<!with[_-])(?<!has[_-])(?<!no[_-])side-?bar|(?<!elementor-)widget|breadcrumb|bread-crumb|navigation|navbar|(?:^|[\s_-])(?:sub)?(?:nav|menu)(?:$|[\s_-])
     |newsletter|subscri|signup|sign-up|cookie|consent|gdpr|popup|pop-up|modal|overlay|paywall
     |footer|(?:^|[\s_-])(?:ads?|advert(?:s|isement)?|adsense|sponsor\w*|promo(?:s|tions?|box)?|banner)(?:$|[\s_-])
     |paginat|pager|page-?links|post-?nav|wp-pagenavi

@@ -70,6 +70,9 @@ def test_unsure_pages_are_left_to_a_careful_extractor(story, body):
         ('class="operating-systems"', False),
         ('class="shariff shariff-align-left"', True),
         ('class="twitter-tweet"', False),
+        ('class="withsidebar"', False),
+        ('class="content has-sidebar comments-open"', False),
+        ('class="right-sidebar"', True),
     ],
 )
 def test_asides_are_known_by_what_systems_call_them(attributes, expected):
