@@ -21,6 +21,7 @@ _ALT_TEXT = re.compile(r"""<math[^<>]{0,1000}?\balttext\s*=\s*"([^"<>]{1,4000})\
 _DISPLAY = re.compile(r"""\bdisplay\s*=\s*["']?block""")
 _IMAGE = re.compile(r"<img\b[^<>]{0,4000}>")
 _IMAGE_CLASS = re.compile(r"""\bclass\s*=\s*["'][^"'>]{0,100}\b(?:math|tex|latex)\b""")
+_FALLBACK_IMAGE = "mwe-math-fallback-image"
 _IMAGE_ALT = re.compile(r"""\balt\s*=\s*"([^"]{1,4000})\"""")
 
 
@@ -29,7 +30,8 @@ def formulas_to_tex(html: str) -> str:
     if "math/tex" in html:
         html = _replace_elements(html, "<script", "</script>", _from_script)
     if "<math" in html:
-        html = _replace_elements(html, "<math", "</math>", _from_mathml)
+        has_images = _FALLBACK_IMAGE in html
+        html = _replace_elements(html, "<math", "</math>", _without if has_images else _from_mathml)
     if "<img" in html:
         html = _IMAGE.sub(_from_image, html)
     return html
@@ -54,6 +56,11 @@ def _from_script(element: str) -> str:
     if found is None:
         return element
     return _tex(element[found.end() : -len("</script>")], is_display=bool(found[1]))
+
+
+def _without(element: str) -> str:
+    """MediaWiki gives each formula twice: as MathML that is not shown, and as an image with the TeX source."""
+    return "" if "alttext" in element.partition(">")[0] else _from_mathml(element)
 
 
 def _from_mathml(element: str) -> str:

@@ -10,6 +10,9 @@ from lxml import etree, html
 MAX_DEPTH = 2048
 """libxml2's `xmlParserMaxDepth`; Chromium flattens pages at 512 levels (blink, `kMaximumHTMLParserDOMTreeDepth`)."""
 
+_DRAWN_FORMULA = "katex-html"
+"""KaTeX gives each formula twice: as MathML with its TeX source, and drawn with letters."""
+
 
 class PageTooDeepError(Exception):
     """The page nests above `MAX_DEPTH` levels: what stands behind would be lost."""
@@ -32,6 +35,9 @@ def parse_page(page: str) -> Any:
     last = parser.error_log.last_error
     if last is not None and last.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
         raise PageTooDeepError
+    if tree is not None and _DRAWN_FORMULA in page:
+        for drawn in tree.xpath(f"//span[@class='{_DRAWN_FORMULA}']"):
+            drawn.drop_tree()
     return tree
 
 

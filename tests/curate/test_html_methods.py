@@ -65,6 +65,24 @@ def test_formulas_are_kept_as_tex(read):
     assert "has $\\frac{a}{2}$ and \\(e^{i\\pi}\\) too" in text
 
 
+WIKIPEDIA = (
+    '<span class="mwe-math-element"><span class="mwe-math-mathml-inline" style="display: none;"><math alttext="{\\sqrt {x}}">'
+    '<semantics><msqrt><mi>x</mi></msqrt><annotation encoding="application/x-tex">{\\sqrt {x}}</annotation></semantics></math>'
+    '</span><img src="x.svg" class="mwe-math-fallback-image-inline" aria-hidden="true" alt="{\\sqrt {x}}"></span>'
+)
+KATEX = (
+    '<span class="katex"><span class="katex-mathml"><math><semantics><msqrt><mi>x</mi></msqrt><annotation '
+    'encoding="application/x-tex">{\\sqrt {x}}</annotation></semantics></math></span><span class="katex-html" '
+    'aria-hidden="true"><span class="base"><span class="mord">√x</span></span></span></span>'
+)
+
+
+@pytest.mark.parametrize("formula", [WIKIPEDIA, KATEX], ids=["MediaWiki", "KaTeX"])
+def test_formula_that_a_page_gives_twice_is_kept_once(read, formula):
+    text = " ".join(read(f"<p>{PROSE} The root {formula} is in the middle of the text. {PROSE}</p>").split())
+    assert "The root ${\\sqrt {x}}$ is in the middle" in text
+
+
 @pytest.mark.parametrize(
     "story",
     [
