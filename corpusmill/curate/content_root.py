@@ -58,6 +58,7 @@ _PAGE_RANK = 3
 _LEAST_SHARE = 0.95
 """An inner element with this share of the outer one's text is preferred: it has less around it."""
 _LEAST_CHARACTERS = 200
+_MOST_CANDIDATES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,12 +134,16 @@ def _is_aside_name(names: str) -> bool:
 
 def _largest(elements: list[Any]) -> tuple[Any, float] | None:
     """Return the element with the most text and its share of all; of nested ones with almost as much, the innermost."""
-    sizes = [(size, element) for element in elements[:200] if (size := text_length(element)) >= _LEAST_CHARACTERS]
+    sizes = [
+        (size, element)
+        for element in elements[:_MOST_CANDIDATES]
+        if (size := text_length(element)) >= _LEAST_CHARACTERS
+    ]
     if not sizes:
         return None
-    most = max(size for size, _ in sizes)
-    chosen = min((size, -index) for index, (size, _) in enumerate(sizes) if size >= _LEAST_SHARE * most)
-    size, element = sizes[-chosen[1]]
+    least = _LEAST_SHARE * max(size for size, _ in sizes)
+    # In document order an inner element comes behind the outer one, so the last of the smallest is the innermost.
+    size, element = min(reversed([one for one in sizes if one[0] >= least]), key=lambda one: one[0])
     return element, size / _outermost_length(sizes)
 
 

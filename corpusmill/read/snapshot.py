@@ -232,8 +232,11 @@ class _WholeFileCursor:
         self._file = file
 
     def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
-        if self._file.size() > max_bytes:
+        size = self._file.size()
+        if size > max_bytes:
             return Payload(failure="payload_too_large")
+        if size != row["length"]:
+            return Payload(failure="file_changed")
         self._file.seek(0)
         return Payload(data=bytes(self._file.read()))
 

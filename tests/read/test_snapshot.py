@@ -123,6 +123,14 @@ def test_file_that_vanished_after_listing_is_a_failed_row(tmp_path, store):
     assert fetched["payload"].to_pylist() == [None, b"b"]
 
 
+def test_file_that_was_cut_after_listing_is_a_failed_row(tmp_path, store):
+    write(tmp_path / "s1", a_html="a whole page", b_html="b")
+    found = rows(store, "s1")
+    (tmp_path / "s1/a.html").write_text("a whole")
+    fetched = pa.concat_tables(fetch_payloads(found, store))
+    assert fetched["failure"].to_pylist() == ["file_changed", None]
+
+
 def test_failed_records_keep_their_failure_and_batches_are_bounded(tmp_path, store):
     write(tmp_path / "s1", a_html="a", b_html="b" * 3_000_000, c_html="c")
     found = rows(store, "s1", max_payload_bytes=1_000_000)
