@@ -41,7 +41,7 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
         ("[sources.web]\nuri = 'x'\n", r"\[sources.web\] needs format"),
         (
             "[sources.web]\nuri = 'x'\nformat = 'wark'\n",
-            "must be one of warc, wet, html, text, parquet, jsonl, package, got 'wark'",
+            "must be one of warc, wet, arc, html, text, parquet, jsonl, package, checkout, got 'wark'",
         ),
         ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
         ("[inference]\nengine = 'scripted'\n", "inference.script must name a function"),
