@@ -1,0 +1,101 @@
+"""Real texts to measure curation on: help pages in five languages, books, manuals, crawled pages, package documentation.
+
+Where the data folder is absent only the documentation of installed Python packages is left, which is English.
+"""
+
+import gzip
+import io
+import itertools
+import json
+import site
+import unicodedata
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from corpusmill.curate.html import read_html
+
+DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+LANGUAGES = ("en", "de", "fr", "es", "ru")
+_MIN_CHARACTERS = 200
+_BLOCKS = ("}title", "}para", "}item", "}caption", "}entry")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One real document."""
+
+    source: str
+    language: str
+    text: str
+
+
+def real_samples(languages: tuple[str, ...] = LANGUAGES) -> list[Sample]:
+    """Return all documents at hand in these languages, in a fixed order, each text once."""
+    everything = itertools.chain(_help_pages(), _textbook(), _manuals(), _crawled(), _packages())
+    found = {sample.text: sample for sample in everything if sample.language in languages}
+    return [sample for text, sample in found.items() if len(text) >= _MIN_CHARACTERS]
+
+
+def joined_texts(texts: list[str], num_bytes: int) -> list[str]:
+    """Return texts of about `num_bytes`, each of several whole ones; none is used twice."""
+    joined, parts, size = [], [], 0
+    for text in texts:
+        parts.append(text)
+        size += len(text.encode())
+        if size >= num_bytes:
+            joined.append("\n\n".join(parts))
+            parts, size = [], 0
+    return joined
+
+
+def _help_pages() -> Iterator[Sample]:
+    for name in ("general", "stem"):
+        for page in _json_lines(DATA / "html_parallel_lohelp" / f"{name}.jsonl.gz"):
+            text = read_html(page["html"], "resiliparse").text
+            yield Sample(source="help page", language=page["lang"].split("-")[0], text=text)
+            yield Sample(source="help page with menus", language=page["lang"].split("-")[0], text=_all_text(page["html"]))
+
+
+def _all_text(html: str) -> str:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return str(extract_plain_text(html, main_content=False, alt_texts=True) or "")
+
+
+def _textbook() -> Iterator[Sample]:
+    for pair in _json_lines(DATA / "stem_openstax_physics" / "pairs_vol1.jsonl.gz"):
+        for language in ("en", "es"):
+            parts = ElementTree.fromstring(pair[f"cnxml_{language}"]).iter()
+            lines = (" ".join("".join(part.itertext()).split()) for part in parts if part.tag.endswith(_BLOCKS))
+            yield Sample(source="textbook", language=language, text="\n".join(filter(None, lines)))
+
+
+def _manuals() -> Iterator[Sample]:
+    for page in _json_lines(DATA / "neardup_text_pydoc" / "docs.jsonl.gz"):
+        yield Sample(source="manual", language="en", text=page["text"])
+
+
+def _crawled() -> Iterator[Sample]:
+    from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+    for file in sorted((DATA / "warc_real").rglob("*.warc.gz")):
+        if "clipped" in file.name:
+            continue
+        for record in ArchiveIterator(io.BytesIO(file.read_bytes()), record_types=WarcRecordType.response):
+            text = read_html(record.reader.read().decode("utf-8", "replace"), "resiliparse").text
+            yield Sample(source="crawled page", language="en", text=text)
+
+
+def _packages() -> Iterator[Sample]:
+    for folder in map(Path, site.getsitepackages()):
+        for file in sorted(itertools.chain(folder.rglob("*.rst"), folder.rglob("*.md"), folder.rglob("METADATA"))):
+            text = unicodedata.normalize("NFC", file.read_text(encoding="utf-8", errors="replace"))
+            yield Sample(source="package documentation", language="en", text=text)
+
+
+def _json_lines(file: Path) -> Iterator[dict[str, str]]:
+    if file.exists():
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            yield from map(json.loads, lines)

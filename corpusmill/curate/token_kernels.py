@@ -1,0 +1,549 @@
+"""Texts to tokens and lines, by a numba kernel over Arrow's offsets and UTF-8 bytes: one pass over the bytes.
+
+A token is a word or a mark of punctuation, split much as spaCy's rules for the language would (its lists of exceptions
+are left out), since datatrove counts those. A run between spaces that holds letters and digits only, as most do, is one
+token and costs little; marks come off the others' ends, and few of them split the middle.
+"""
+
+import numba
+import numpy as np
+
+from corpusmill.curate.byte_kernels import (
+    SEED,
+    character_kinds,
+    character_start,
+    hash_bytes,
+    letters_and_digits,
+    load_word,
+    mix,
+    read_character,
+    trailing_zeros,
+)
+from corpusmill.curate.characters import (
+    ALPHA,
+    CLOSES,
+    CURLY,
+    DIGIT,
+    ENDS_SENTENCE,
+    HYPHEN,
+    ICON,
+    IDEOGRAPH,
+    LOWER,
+    MARK,
+    OPENS,
+    QUOTE,
+    SPACE,
+    SYMBOL,
+    UPPER,
+)
+
+SPLITS_HYPHENS, SPLITS_HYPHENS_AT_DIGITS, IS_GERMAN, SPLITS_ELISIONS, IS_ENGLISH = 1, 2, 4, 8, 16
+"""How a language splits its words: at hyphens between letters, behind digits too, as German does, behind an elided
+article (`l'eau`), contractions in two (`do`, `n't`)."""
+
+TOKENS, WORDS, WORD_CHARACTERS, ALPHABETIC, NUMBER_SIGNS, ELLIPSES, CHARACTERS = range(7)
+"""Columns of a text's counts."""
+FIRST, LAST, CHARACTER_START, CHARACTER_END, CHUNKS, LONGEST_CHUNK, LINE_TOKENS, SENTENCES, PHRASES = range(9)
+"""Columns of a line: where its text begins and ends (bytes, without spaces), its characters with the newline, runs
+between spaces and the longest of them, tokens, sentences, and what stands in it (the next four, or 0)."""
+LINE_COLUMNS = 9
+HAS_LOREM_IPSUM, HAS_JAVASCRIPT, HAS_POLICY, HAS_CURLY_BRACKET = 1, 2, 4, 8
+
+_NEWLINE, _NUMBER_SIGN, _PERCENT, _APOSTROPHE, _PLUS, _COMMA = 10, 35, 37, 39, 43, 44
+_MINUS, _FULL_STOP, _SLASH, _COLON, _LESS, _EQUAL, _GREATER, _AT, _CARET = 45, 46, 47, 58, 60, 61, 62, 64, 94
+_EXCLAMATION, _CLOSING, _SEMICOLON, _QUESTION, _LETTER_J = 33, 41, 59, 63, 106
+_ELLIPSIS, _RIGHT_QUOTE = 0x2026, 0x2019
+_PHRASES = {"lorem ipsum": HAS_LOREM_IPSUM, "javascript": HAS_JAVASCRIPT} | dict.fromkeys(
+    ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"), HAS_POLICY
+)
+"""C4 (Raffel et al. 2020, section 2.2) and its published code; case does not matter."""
+_PHRASE_BYTES = np.frombuffer("".join(_PHRASES).encode(), np.uint8)
+_PHRASE_STARTS = np.cumsum([0, *map(len, _PHRASES)])
+_PHRASE_BITS = np.array(list(_PHRASES.values()), np.int64)
+_PHRASE_BEGINS = np.zeros((256, 32), np.bool_)
+for _phrase in _PHRASES:
+    _PHRASE_BEGINS[[ord(_phrase[0]), ord(_phrase[0].upper())], ord(_phrase[1]) & 31] = True
+_JAVASCRIPT_BYTES = 10
+
+_TOP_BITS = np.uint64(0x8080808080808080)
+_BYTE_STEP = np.uint64(0x78)
+
+# Places in the running counts behind those of the text: the line being read.
+_CHUNKS, _LONGEST, _SENTENCES, _HAS_ENDED, _FOUND, _FIRST, _LAST, _END = range(7, 15)
+_NUM_COUNTS = 15
+
+
+@numba.njit(cache=True)
+def word_hash(data):  # type: ignore[no-untyped-def]
+    """Return the hash that the kernels give to a word of these UTF-8 bytes."""
+    return hash_bytes(data, 0, data.size)
+
+
+@numba.njit(cache=True)
+def read_texts(data, offsets, table, splits, hashes, lengths, lines):  # type: ignore[no-untyped-def]
+    """Fill the tokens' hashes and lengths and the lines of a few texts; return (counts, token offsets, line offsets).
+
+    Text i is `data[offsets[i]:offsets[i + 1]]`, valid UTF-8; `table` is the `character_table`; `splits[i]` says how the
+    words of its language split. `hashes` and `lengths` need a place a byte, `lines` a row a newline and text. Blank lines
+    are left out.
+    """
+    num_texts = offsets.size - 1
+    found = np.zeros((num_texts, CHARACTERS + 1), np.int64)
+    token_offsets = np.zeros(num_texts + 1, np.int64)
+    line_offsets = np.zeros(num_texts + 1, np.int64)
+    counts = np.zeros(_NUM_COUNTS, np.int64)
+    num_lines = 0
+    for row in range(num_texts):
+        tokens = counts[TOKENS]
+        counts[WORDS:] = 0
+        num_lines = _read_text(
+            data, offsets[row], offsets[row + 1], table, splits[row], counts, hashes, lengths, lines, num_lines
+        )
+        found[row] = counts[: CHARACTERS + 1]
+        found[row, TOKENS] -= tokens
+        token_offsets[row + 1] = counts[TOKENS]
+        line_offsets[row + 1] = num_lines
+    return found, token_offsets, line_offsets
+
+
+@numba.njit(cache=True)
+def count_stop_words(hashes, token_offsets, lists, stop_hashes, stop_starts):  # type: ignore[no-untyped-def]
+    """Return how many distinct stop words each text holds, of list `lists[i]`: `stop_hashes[stop_starts[j]:stop_starts[j + 1]]`."""
+    found = np.zeros(lists.size, np.float64)
+    for row in range(lists.size):
+        stops = stop_hashes[stop_starts[lists[row]] : stop_starts[lists[row] + 1]]
+        is_in = np.zeros(stops.size, np.bool_)
+        bits = np.uint64(0)  # most tokens are ruled out by six bits of their hash
+        for stop in stops:
+            bits |= np.uint64(1) << (stop & np.uint64(63))
+        for index in range(token_offsets[row], token_offsets[row + 1]):
+            value = hashes[index]
+            if (bits >> (value & np.uint64(63))) & np.uint64(1):
+                for place in range(stops.size):
+                    is_in[place] |= stops[place] == value
+        found[row] = is_in.sum()
+    return found
+
+
+@numba.njit(cache=True)
+def _read_text(data, start, end, table, split, counts, hashes, lengths, lines, num_lines):  # type: ignore[no-untyped-def]
+    position = start
+    while position < end:
+        counts[_CHUNKS:] = 0
+        counts[_END] = end
+        characters, tokens = counts[CHARACTERS], counts[TOKENS]
+        position = _read_line(data, position, end, table, split, counts, hashes, lengths)
+        counts[CHARACTERS] += position < end
+        position += 1
+        if counts[_CHUNKS]:
+            lines[num_lines, FIRST] = counts[_FIRST]
+            lines[num_lines, LAST] = counts[_LAST]
+            lines[num_lines, CHARACTER_START] = characters
+            lines[num_lines, CHARACTER_END] = counts[CHARACTERS]
+            lines[num_lines, CHUNKS] = counts[_CHUNKS]
+            lines[num_lines, LONGEST_CHUNK] = counts[_LONGEST]
+            lines[num_lines, LINE_TOKENS] = counts[TOKENS] - tokens
+            lines[num_lines, SENTENCES] = 1 + counts[_SENTENCES]
+            lines[num_lines, PHRASES] = counts[_FOUND]
+            num_lines += 1
+    return num_lines
+
+
+@numba.njit(cache=True)
+def _read_line(data, position, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Read the tokens of the line at `position`; return where it ends."""
+    while True:
+        position = _skip_spaces(data, position, end, table, counts)
+        if position >= end or data[position] == _NEWLINE:
+            return position
+        first = position
+        before = counts[CHARACTERS]
+        position = _read_plain_word(data, position, end, split, counts, hashes, lengths)
+        if position == first:
+            position = _read_chunk(data, position, end, table, split, counts, hashes, lengths)
+        if counts[_CHUNKS] == 0:
+            counts[_FIRST] = first
+        counts[_CHUNKS] += 1
+        counts[_LAST] = position
+        counts[_LONGEST] = max(counts[_LONGEST], counts[CHARACTERS] - before)
+
+
+@numba.njit(cache=True)
+def _skip_spaces(data, position, end, table, counts):  # type: ignore[no-untyped-def]
+    """Return where the next character stands that is no space; a newline is not skipped."""
+    characters = 0
+    while position < end:
+        byte = data[position]
+        size = 1
+        if byte != 32:
+            if byte == _NEWLINE or 32 < byte < 127:
+                break
+            character, size = read_character(data, position, end)
+            if character_kinds(table, character) & SPACE == 0:
+                break
+        position += size
+        characters += 1
+    counts[CHARACTERS] += characters
+    return position
+
+
+@numba.njit(cache=True)
+def _read_plain_word(data, position, end, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Read a word of ASCII letters and digits before a space, or before one mark and a space; return the place behind.
+
+    Eight bytes at a time. Anything else is left to `_read_chunk`: then the place is `position`.
+    """
+    value = SEED
+    letters_seen = np.uint64(0)
+    last = position
+    while True:
+        if last + 10 > end:
+            return position
+        word = load_word(data, last)
+        letters, digits = letters_and_digits(word)
+        others = ~(letters | digits) & _TOP_BITS
+        if others:
+            break
+        value = mix(value ^ word)
+        letters_seen |= letters
+        last += 8
+    bits = trailing_zeros(others) & _BYTE_STEP
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    last += np.int64(bits >> np.uint64(3))
+    byte = data[last]
+    has_mark = byte != 32 and byte != _NEWLINE
+    if last == position or (has_mark and not _is_plain_end(data, position, last, byte, split)):
+        return position
+    letters_seen |= letters & mask
+    place = counts[TOKENS]
+    hashes[place] = mix(value ^ (word & mask))
+    lengths[place] = last - position
+    counts[TOKENS] = place + 1
+    _note_word(data, position, last, last - position, letters_seen != 0, counts)
+    if last - position > _JAVASCRIPT_BYTES:
+        _look_inside(data, position, last, counts)
+    counts[CHARACTERS] += last - position + has_mark
+    if has_mark:
+        hashes[place + 1] = mix(SEED ^ np.uint64(byte))
+        lengths[place + 1] = 1
+        counts[TOKENS] = place + 2
+        if byte in (_FULL_STOP, _EXCLAMATION, _QUESTION):
+            counts[_HAS_ENDED] = 1
+    return last + has_mark
+
+
+@numba.njit(cache=True)
+def _is_plain_end(data, start, last, byte, split):  # type: ignore[no-untyped-def]
+    """Return whether the mark at `last`, behind a plain word, is all that follows, and surely a token of its own."""
+    following = data[last + 1]
+    if following != 32 and following != _NEWLINE:
+        return False
+    if byte == _FULL_STOP:
+        return last - start > 1 and 97 <= data[last - 1] <= 122
+    return byte in (_COMMA, _COLON, _SEMICOLON, _EXCLAMATION, _QUESTION, _CLOSING)
+
+
+@numba.njit(cache=True)
+def _read_chunk(data, position, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Read any run of characters up to a space; return the place behind."""
+    first = position
+    kinds = characters = 0
+    while position < end:
+        byte = data[position]
+        size = 1
+        if byte < 128:
+            kind = np.int64(table[byte])
+        else:
+            character, size = read_character(data, position, end)
+            kind = character_kinds(table, character)
+        if kind & SPACE:
+            break
+        kinds |= kind
+        characters += 1
+        position += size
+    counts[CHARACTERS] += characters
+    if kinds & CURLY:
+        counts[_FOUND] |= HAS_CURLY_BRACKET
+    if kinds & MARK == 0:
+        _add_word(data, first, position, characters, kinds, counts, hashes, lengths)
+    else:
+        _split_chunk(data, first, position, table, split, counts, hashes, lengths)
+    if position - first > _JAVASCRIPT_BYTES:
+        _look_inside(data, first, position, counts)
+    return position
+
+
+@numba.njit(cache=True)
+def _look_inside(data, start, end, counts):  # type: ignore[no-untyped-def]
+    for place in range(start + 1, end - _JAVASCRIPT_BYTES + 1):
+        if data[place] | 32 == _LETTER_J:
+            counts[_FOUND] |= _phrase_at(data, place, counts[_END])
+
+
+@numba.njit(cache=True)
+def _note_word(data, start, end, characters, is_alphabetic, counts):  # type: ignore[no-untyped-def]
+    counts[WORDS] += 1
+    counts[WORD_CHARACTERS] += characters
+    counts[ALPHABETIC] += is_alphabetic
+    counts[_SENTENCES] += counts[_HAS_ENDED]
+    counts[_HAS_ENDED] = 0
+    if end - start > 2 and _PHRASE_BEGINS[data[start], data[start + 1] & 31]:
+        counts[_FOUND] |= _phrase_at(data, start, counts[_END])
+
+
+@numba.njit(cache=True)
+def _add_word(data, start, end, characters, kinds, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    place = counts[TOKENS]
+    hashes[place] = hash_bytes(data, start, end)
+    lengths[place] = characters
+    counts[TOKENS] = place + 1
+    _note_word(data, start, end, characters, kinds & ALPHA != 0, counts)
+
+
+@numba.njit(cache=True)
+def _add_piece(data, start, end, table, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Add the token at [start, end) of a chunk with marks, whatever it is of; nothing when it is empty."""
+    if start >= end:
+        return
+    every = SYMBOL | ENDS_SENTENCE
+    some = characters = 0
+    position = start
+    while position < end:
+        character, size = read_character(data, position, end)
+        kinds = character_kinds(table, character)
+        every &= kinds
+        some |= kinds
+        characters += 1
+        counts[NUMBER_SIGNS] += character == _NUMBER_SIGN
+        counts[ELLIPSES] += character == _ELLIPSIS
+        position += size
+    counts[ELLIPSES] += _dots(data, start, end) // 3
+    if every & SYMBOL == 0:
+        _add_word(data, start, end, characters, some, counts, hashes, lengths)
+        return
+    place = counts[TOKENS]
+    hashes[place] = hash_bytes(data, start, end)
+    lengths[place] = characters
+    counts[TOKENS] = place + 1
+    if characters == 1 and every & ENDS_SENTENCE:
+        counts[_HAS_ENDED] = 1
+
+
+@numba.njit(cache=True)
+def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Add the tokens of a run without spaces: marks come off both ends, the rest is split where its language does."""
+    while start < end:
+        character, size = read_character(data, start, end)
+        dots = _dots(data, start, end)
+        if dots:
+            size = dots
+        elif character_kinds(table, character) & OPENS == 0 and not _opens_as_plus(data, character, start, end):
+            break
+        _add_piece(data, start, start + size, table, counts, hashes, lengths)
+        start += size
+    core = _core_end(data, start, end, table, split)
+    _split_core(data, start, core, table, split, counts, hashes, lengths)
+    while core < end:
+        character, size = read_character(data, core, end)
+        dots = _dots(data, core, end)
+        if dots:
+            size = dots
+        elif character in (_APOSTROPHE, _RIGHT_QUOTE) and core + size < end and data[core + size] in (83, 115):
+            size += 1
+        _add_piece(data, core, core + size, table, counts, hashes, lengths)
+        core += size
+
+
+@numba.njit(cache=True)
+def _dots(data, position, end):  # type: ignore[no-untyped-def]
+    """Return how many full stops stand at `position`, when at least two do, else 0."""
+    last = position
+    while last < end and data[last] == _FULL_STOP:
+        last += 1
+    return last - position if last - position > 1 else 0
+
+
+@numba.njit(cache=True)
+def _opens_as_plus(data, character, position, end):  # type: ignore[no-untyped-def]
+    return character == _PLUS and not (position + 1 < end and 48 <= data[position + 1] <= 57)
+
+
+@numba.njit(cache=True)
+def _core_end(data, start, end, table, split):  # type: ignore[no-untyped-def]
+    """Return where the marks at the end of a chunk begin."""
+    while start < end:
+        last = character_start(data, end - 1)
+        character, _ = read_character(data, last, end)
+        kinds = character_kinds(table, character)
+        before = character_start(data, last - 1) if last > start else last
+        previous = character_kinds(table, read_character(data, before, end)[0]) if last > start else 0
+        if character == _FULL_STOP:
+            if last > start and data[last - 1] == _FULL_STOP:
+                while end > start and data[end - 1] == _FULL_STOP:
+                    end -= 1
+                continue
+            if last == start or not _full_stop_ends(data, start, last, before, previous, table, split):
+                return end
+        elif character in (83, 115) and last > start and split & IS_GERMAN == 0 and _is_apostrophe(data, before, end):
+            last = before
+        elif kinds & CLOSES == 0 and not (previous & DIGIT and _is_unit(table, character)):
+            return end
+        end = last
+    return end
+
+
+@numba.njit(cache=True)
+def _is_apostrophe(data, position, end):  # type: ignore[no-untyped-def]
+    return read_character(data, position, end)[0] in (_APOSTROPHE, _RIGHT_QUOTE)
+
+
+@numba.njit(cache=True)
+def _is_unit(table, character):  # type: ignore[no-untyped-def]
+    """Return whether a sign behind a number is a token of its own: +, % and currencies."""
+    is_currency = character == 36 or (character > 127 and character_kinds(table, character) & (OPENS | CLOSES) == OPENS)
+    return character in (_PLUS, _PERCENT) or is_currency
+
+
+@numba.njit(cache=True)
+def _full_stop_ends(data, start, last, before, previous, table, split):  # type: ignore[no-untyped-def]
+    """Return whether the full stop at `last` is a token of its own, not the end of an abbreviation or an initial."""
+    if previous & DIGIT:
+        return split & IS_GERMAN == 0
+    if previous & (CLOSES | QUOTE) or data[last - 1] in (_PERCENT, _MINUS, _PLUS):
+        return True
+    if before == start:
+        return False  # one letter
+    second = character_start(data, before - 1)
+    if previous & UPPER:
+        return character_kinds(table, read_character(data, second, last)[0]) & UPPER != 0
+    return previous & LOWER != 0 and data[second] != _FULL_STOP
+
+
+@numba.njit(cache=True)
+def _split_core(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Add the tokens of a chunk without the marks at its ends."""
+    if _is_address(data, start, end):
+        _add_piece(data, start, end, table, counts, hashes, lengths)
+        return
+    piece = position = start
+    previous = 0
+    while position < end:
+        character, size = read_character(data, position, end)
+        kinds = character_kinds(table, character)
+        length = 0
+        if kinds & MARK:
+            length = _mark_length(data, position, end, character, size, kinds, previous, table, split)
+        if length:
+            if length == size and character in (_APOSTROPHE, _RIGHT_QUOTE) and split & SPLITS_ELISIONS:
+                _add_piece(data, piece, position + length, table, counts, hashes, lengths)
+            else:
+                _add_piece(data, piece, position, table, counts, hashes, lengths)
+                _add_piece(data, position, position + length, table, counts, hashes, lengths)
+            piece = position + length
+            position = piece
+        else:
+            position += size
+        previous = kinds
+    if split & IS_ENGLISH:
+        contraction = _contraction(data, piece, end)
+        _add_piece(data, piece, contraction, table, counts, hashes, lengths)
+        piece = contraction
+    _add_piece(data, piece, end, table, counts, hashes, lengths)
+
+
+@numba.njit(cache=True)
+def _mark_length(data, position, end, character, size, kinds, previous, table, split):  # type: ignore[no-untyped-def]
+    """Return how many bytes at `position`, inside a chunk, are a token of their own; 0 when the mark belongs to the word."""
+    dots = _dots(data, position, end)
+    if dots:
+        return dots
+    if kinds & (ICON | IDEOGRAPH) or character == _ELLIPSIS:
+        return size
+    following = position + size
+    after = character_kinds(table, read_character(data, following, end)[0]) if following < end else 0
+    is_in_word = previous & ALPHA and after & ALPHA
+    if character == _FULL_STOP:
+        return size if previous & (LOWER | QUOTE) and after & (UPPER | QUOTE) else 0
+    if character == _COMMA:
+        return size if is_in_word else 0
+    if character in (_COLON, _LESS, _GREATER, _EQUAL, _SLASH):
+        return size if previous & (ALPHA | DIGIT) and after & ALPHA else 0
+    if kinds & HYPHEN:
+        if split & IS_GERMAN:
+            return size if previous & DIGIT and after & DIGIT else 0
+        is_split = is_in_word and split & SPLITS_HYPHENS
+        is_split |= previous & DIGIT and after & ALPHA and split & SPLITS_HYPHENS_AT_DIGITS
+        return size if is_split or (character == _MINUS and previous & DIGIT and after & DIGIT) else 0
+    if character in (_PLUS, 42, _CARET):
+        return size if previous & DIGIT and after & DIGIT and split & IS_GERMAN == 0 else 0
+    if character in (_APOSTROPHE, _RIGHT_QUOTE):
+        return size if split & SPLITS_ELISIONS and is_in_word else 0
+    if split & IS_GERMAN and is_in_word:
+        return size if kinds & QUOTE or character in (33, 40, 41, 63, 91, 93) else 0
+    return 0
+
+
+@numba.njit(cache=True)
+def _contraction(data, start, end):  # type: ignore[no-untyped-def]
+    """Return where the second half of a contraction begins (`do|n't`, `we|'ll`), or `end`."""
+    for width in (1, 2):
+        position = end - width - 1
+        size = 1
+        if position > start and data[position] & 0xC0 == 0x80:
+            position = character_start(data, position)
+            size = 3
+        if position <= start or end - position != size + width or not _is_apostrophe(data, position, end):
+            continue
+        letter, other = data[end - width] | 32, data[end - 1] | 32
+        if width == 1 and letter == 116 and data[position - 1] | 32 == 110:
+            return position - 1 if position - 1 > start else end
+        if width == 1 and (letter == 109 or letter == 100):
+            return position
+        if width == 2 and ((letter == 108 and other == 108) or (other == 101 and (letter == 114 or letter == 118))):
+            return position
+    return end
+
+
+@numba.njit(cache=True)
+def _is_address(data, start, end):  # type: ignore[no-untyped-def]
+    """Return whether a chunk is an address of the web or of mail, which stays one token: a host with a lower-case top
+    level, or any scheme."""
+    position = start
+    label = 0
+    has_dot = False
+    while position < end:
+        byte = data[position]
+        if byte == _COLON and position + 2 < end and data[position + 1] == _SLASH and data[position + 2] == _SLASH:
+            return position > start + 1
+        if byte in (_SLASH, _COLON, _NUMBER_SIGN, 63):
+            break
+        if byte == _AT:
+            label, has_dot = 0, False
+        elif byte == _FULL_STOP:
+            has_dot = position > start
+            label = 0
+        elif 97 <= byte <= 122:
+            label += label >= 0
+        elif 48 <= byte <= 57 or 65 <= byte <= 90 or byte in (_MINUS, 95) or byte > 127:
+            label = -1000
+        else:
+            return False
+        position += 1
+    return has_dot and label >= 2
+
+
+@numba.njit(cache=True)
+def _phrase_at(data, position, end):  # type: ignore[no-untyped-def]
+    """Return the bits of the phrase that begins at `position`, or 0."""
+    for phrase in range(_PHRASE_BITS.size):
+        first, last = _PHRASE_STARTS[phrase], _PHRASE_STARTS[phrase + 1]
+        if position + last - first > end:
+            continue
+        index = first
+        while index < last and (data[position] | 32) == _PHRASE_BYTES[index]:
+            index += 1
+            position += 1
+        if index == last:
+            return _PHRASE_BITS[phrase]
+        position -= index - first
+    return 0
