@@ -55,7 +55,9 @@ def _help_pages() -> Iterator[Sample]:
         for page in _json_lines(DATA / "html_parallel_lohelp" / f"{name}.jsonl.gz"):
             text = read_html(page["html"], "resiliparse").text
             yield Sample(source="help page", language=page["lang"].split("-")[0], text=text)
-            yield Sample(source="help page with menus", language=page["lang"].split("-")[0], text=_all_text(page["html"]))
+            yield Sample(
+                source="help page with menus", language=page["lang"].split("-")[0], text=_all_text(page["html"])
+            )
 
 
 def _all_text(html: str) -> str:

@@ -111,7 +111,7 @@ def _shape(data, table, lines, kept, found):  # type: ignore[no-untyped-def]
         line = lines[index]
         first, last = line[FIRST], line[LAST]
         character, _ = read_character(data, first, last)
-        bullets += character == _BULLET or character == _HYPHEN
+        bullets += character in (_BULLET, _HYPHEN)
         trailing += _ends_in_ellipsis(data, first, last)
         if kept[index] or line[PHRASES]:
             is_long_enough = kept[index] or line[PHRASES] & (HAS_JAVASCRIPT | HAS_POLICY)

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.curate import verdicts
-from corpusmill.curate.edits import merge_edits
+from corpusmill.curate.decisions import Check, at_least, at_most, language_checks, limit_checks
+from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.language import detect_languages
 from corpusmill.curate.pii import find_pii
-from corpusmill.curate.pii_kinds import WEB_PII
-from corpusmill.curate.verdicts import Check, Judged
+from corpusmill.curate.verdicts import Judged
 from corpusmill.curate.web import WebRules, measure
 
 _FEW_TEXTS = 1024
@@ -56,6 +56,21 @@ _STATISTICS = (
 )
 
 
+_LIMITS = (
+    at_most("max_characters", "characters", "too_long"),
+    at_least("min_words", "words", "too_few_words"),
+    at_most("max_words", "words", "too_many_words"),
+    at_least("min_formulas", "formulas", "too_few_formulas"),
+    at_most("max_duplicate_line_character_share", "duplicate_line_character_share", "repeated_line_characters"),
+)
+"""In the order in which they name the drop reason; language stands before the last."""
+
+
+def rules(parameters: Mapping[str, Any]) -> StemRules:
+    """Return the rules that `parameters["rules"]` makes of StemRules."""
+    return verdicts.rules_from(StemRules, parameters)
+
+
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of STEM texts."""
     return verdicts.verdict_schema(_STATISTICS)
@@ -66,9 +81,9 @@ def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
 
     Rows without text failed at extraction and get no verdict.
     """
-    rules = verdicts.rules_from(StemRules, parameters)
+    own = rules(parameters)
     readable = texts.filter(texts["text"].is_valid())
-    parts = [_judge(readable.slice(row, _FEW_TEXTS), rules) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
+    parts = [_judge(readable.slice(row, _FEW_TEXTS), own) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
     return pa.concat_tables(parts)
 
 
@@ -82,29 +97,30 @@ def find_formulas(text: str) -> list[tuple[int, int]]:
     return [found.span() for found in _FORMULA.finditer(text)]
 
 
-def _judge(texts: pa.Table, rules: StemRules) -> pa.Table:
-    limits = WebRules(max_words=rules.max_words, max_characters=rules.max_characters)
-    measured = measure(texts["text"], limits)
-    is_long = measured["characters"] > rules.max_characters
+def checks(measured: pa.Table, own: StemRules) -> list[Check]:
+    """Return every rule applied to what is stored about texts."""
+    limits = limit_checks(_LIMITS, measured, own)
+    return [*limits[:-1], *language_checks(measured, own), limits[-1]]
+
+
+def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
+    limits = WebRules(max_characters=own.max_characters)
+    measured = measure(texts["text"], limits, [None] * len(texts)).statistics
+    is_long = measured["characters"] > own.max_characters
     contents = ["" if too_long else text.as_py() for text, too_long in zip(texts["text"], is_long, strict=True)]
     formulas = [find_formulas(text) for text in contents]
     languages, scores = detect_languages(_prose(text, spans) for text, spans in zip(contents, formulas, strict=True))
     statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
         formulas, measured["characters"]
     )
-    pii = (
-        find_pii(pa.chunked_array([contents], pa.large_string()), WEB_PII) if rules.masks_pii else [[]] * len(contents)
+    judged = Judged(
+        doc_ids=texts["doc_id"],
+        languages=languages,
+        language_scores=scores,
+        edits=edits_column(NO_CUTS, [find_pii(text) if own.masks_pii else [] for text in contents]),
+        statistics=statistics,
     )
-    return verdicts.verdict_table(
-        Judged(
-            doc_ids=texts["doc_id"],
-            languages=languages,
-            language_scores=scores,
-            checks=_checks(statistics, languages, scores, rules),
-            edits=[merge_edits(found) for found in pii],
-            statistics=statistics,
-        )
-    )
+    return verdicts.verdict_table(judged, lambda table: checks(table, own))
 
 
 def _prose(text: str, spans: list[tuple[int, int]]) -> str:
@@ -121,20 +137,3 @@ def _formula_statistics(formulas: list[list[tuple[int, int]]], characters: np.nd
     counts = np.array([len(spans) for spans in formulas], np.float64)
     covered = np.array([sum(end - start for start, end in spans) for spans in formulas], np.float64)
     return {"formulas": counts, "formula_character_share": covered / np.maximum(1.0, characters)}
-
-
-def _checks(
-    found: Mapping[str, np.ndarray], languages: list[str | None], scores: list[float | None], rules: StemRules
-) -> list[Check]:
-    is_other = np.array([bool(rules.languages) and language not in rules.languages for language in languages], bool)
-    is_unsure = np.array([score is not None and score < rules.min_language_score for score in scores], bool)
-    repeated = found["duplicate_line_character_share"] > rules.max_duplicate_line_character_share
-    return [
-        Check(reason="too_long", is_broken=found["characters"] > rules.max_characters),
-        Check(reason="too_few_words", is_broken=found["words"] < rules.min_words),
-        Check(reason="too_many_words", is_broken=found["words"] > rules.max_words),
-        Check(reason="too_few_formulas", is_broken=found["formulas"] < rules.min_formulas),
-        Check(reason="language_not_wanted", is_broken=is_other),
-        Check(reason="language_unclear", is_broken=is_unsure),
-        Check(reason="repeated_line_characters", is_broken=repeated),
-    ]

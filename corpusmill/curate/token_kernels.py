@@ -51,8 +51,8 @@ HAS_LOREM_IPSUM, HAS_JAVASCRIPT, HAS_POLICY, HAS_CURLY_BRACKET = 1, 2, 4, 8
 
 _NEWLINE, _NUMBER_SIGN, _PERCENT, _APOSTROPHE, _PLUS, _COMMA = 10, 35, 37, 39, 43, 44
 _MINUS, _FULL_STOP, _SLASH, _COLON, _LESS, _EQUAL, _GREATER, _AT, _CARET = 45, 46, 47, 58, 60, 61, 62, 64, 94
-_EXCLAMATION, _CLOSING, _SEMICOLON, _QUESTION, _LETTER_J = 33, 41, 59, 63, 106
-_ELLIPSIS, _RIGHT_QUOTE = 0x2026, 0x2019
+_EXCLAMATION, _CLOSING, _SEMICOLON, _QUESTION, _LETTER_J, _LETTER_S = 33, 41, 59, 63, 106, 115
+_ELLIPSIS, _RIGHT_QUOTE, _FIRST_WIDE = 0x2026, 0x2019, 0x3000
 _PHRASES = {"lorem ipsum": HAS_LOREM_IPSUM, "javascript": HAS_JAVASCRIPT} | dict.fromkeys(
     ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"), HAS_POLICY
 )
@@ -108,7 +108,8 @@ def read_texts(data, offsets, table, splits, hashes, lengths, lines):  # type: i
 
 @numba.njit(cache=True)
 def count_stop_words(hashes, token_offsets, lists, stop_hashes, stop_starts):  # type: ignore[no-untyped-def]
-    """Return how many distinct stop words each text holds, of list `lists[i]`: `stop_hashes[stop_starts[j]:stop_starts[j + 1]]`."""
+    """Return how many distinct stop words each text holds. Those of list j are `stop_hashes[stop_starts[j]:stop_starts[j + 1]]`;
+    text i counts those of list `lists[i]`."""
     found = np.zeros(lists.size, np.float64)
     for row in range(lists.size):
         stops = stop_hashes[stop_starts[lists[row]] : stop_starts[lists[row] + 1]]
@@ -301,9 +302,24 @@ def _add_word(data, start, end, characters, kinds, counts, hashes, lengths):  # 
 
 
 @numba.njit(cache=True)
+def _add_mark(byte, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+    """Add a token of one ASCII mark."""
+    place = counts[TOKENS]
+    hashes[place] = mix(SEED ^ np.uint64(byte))
+    lengths[place] = 1
+    counts[TOKENS] = place + 1
+    counts[NUMBER_SIGNS] += byte == _NUMBER_SIGN
+    if byte in (_FULL_STOP, _EXCLAMATION, _QUESTION):
+        counts[_HAS_ENDED] = 1
+
+
+@numba.njit(cache=True)
 def _add_piece(data, start, end, table, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the token at [start, end) of a chunk with marks, whatever it is of; nothing when it is empty."""
     if start >= end:
+        return
+    if end - start == 1 and table[data[start]] & SYMBOL:
+        _add_mark(data[start], counts, hashes, lengths)
         return
     every = SYMBOL | ENDS_SENTENCE
     some = characters = 0
@@ -317,10 +333,10 @@ def _add_piece(data, start, end, table, counts, hashes, lengths):  # type: ignor
         counts[NUMBER_SIGNS] += character == _NUMBER_SIGN
         counts[ELLIPSES] += character == _ELLIPSIS
         position += size
-    counts[ELLIPSES] += _dots(data, start, end) // 3
     if every & SYMBOL == 0:
         _add_word(data, start, end, characters, some, counts, hashes, lengths)
         return
+    counts[ELLIPSES] += _dots(data, start, end) // 3
     place = counts[TOKENS]
     hashes[place] = hash_bytes(data, start, end)
     lengths[place] = characters
@@ -333,11 +349,16 @@ def _add_piece(data, start, end, table, counts, hashes, lengths):  # type: ignor
 def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the tokens of a run without spaces: marks come off both ends, the rest is split where its language does."""
     while start < end:
-        character, size = read_character(data, start, end)
-        dots = _dots(data, start, end)
-        if dots:
-            size = dots
-        elif character_kinds(table, character) & OPENS == 0 and not _opens_as_plus(data, character, start, end):
+        size = 1
+        if data[start] >= 128:
+            character, size = read_character(data, start, end)
+            if character_kinds(table, character) & OPENS == 0:
+                break
+        elif data[start] == _FULL_STOP:
+            size = _dots(data, start, end)
+            if size == 0:
+                break
+        elif table[data[start]] & OPENS == 0 and not _opens_as_plus(data, start, end):
             break
         _add_piece(data, start, start + size, table, counts, hashes, lengths)
         start += size
@@ -345,10 +366,9 @@ def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # ty
     _split_core(data, start, core, table, split, counts, hashes, lengths)
     while core < end:
         character, size = read_character(data, core, end)
-        dots = _dots(data, core, end)
-        if dots:
-            size = dots
-        elif character in (_APOSTROPHE, _RIGHT_QUOTE) and core + size < end and data[core + size] in (83, 115):
+        if character == _FULL_STOP:
+            size = max(1, _dots(data, core, end))
+        elif _is_apostrophe(character) and core + size < end and data[core + size] | 32 == _LETTER_S:
             size += 1
         _add_piece(data, core, core + size, table, counts, hashes, lengths)
         core += size
@@ -364,37 +384,44 @@ def _dots(data, position, end):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _opens_as_plus(data, character, position, end):  # type: ignore[no-untyped-def]
-    return character == _PLUS and not (position + 1 < end and 48 <= data[position + 1] <= 57)
+def _opens_as_plus(data, position, end):  # type: ignore[no-untyped-def]
+    return data[position] == _PLUS and not (position + 1 < end and 48 <= data[position + 1] <= 57)
 
 
 @numba.njit(cache=True)
 def _core_end(data, start, end, table, split):  # type: ignore[no-untyped-def]
     """Return where the marks at the end of a chunk begin."""
     while start < end:
-        last = character_start(data, end - 1)
-        character, _ = read_character(data, last, end)
+        last = end - 1
+        if data[last] < 128:
+            character = np.int64(data[last])
+        else:
+            last = character_start(data, last)
+            character, _ = read_character(data, last, end)
         kinds = character_kinds(table, character)
-        before = character_start(data, last - 1) if last > start else last
-        previous = character_kinds(table, read_character(data, before, end)[0]) if last > start else 0
         if character == _FULL_STOP:
             if last > start and data[last - 1] == _FULL_STOP:
                 while end > start and data[end - 1] == _FULL_STOP:
                     end -= 1
                 continue
-            if last == start or not _full_stop_ends(data, start, last, before, previous, table, split):
+            if last == start or not _full_stop_ends(data, start, last, table, split):
                 return end
-        elif character in (83, 115) and last > start and split & IS_GERMAN == 0 and _is_apostrophe(data, before, end):
-            last = before
-        elif kinds & CLOSES == 0 and not (previous & DIGIT and _is_unit(table, character)):
-            return end
+        elif kinds & CLOSES == 0:
+            before = last - 1
+            if character | 32 == _LETTER_S and split & IS_GERMAN == 0 and last > start:
+                before = character_start(data, before)
+                if not _is_apostrophe(read_character(data, before, end)[0]):
+                    return end
+                last = before
+            elif not (last > start and 48 <= data[before] <= 57 and _is_unit(table, character)):
+                return end
         end = last
     return end
 
 
 @numba.njit(cache=True)
-def _is_apostrophe(data, position, end):  # type: ignore[no-untyped-def]
-    return read_character(data, position, end)[0] in (_APOSTROPHE, _RIGHT_QUOTE)
+def _is_apostrophe(character):  # type: ignore[no-untyped-def]
+    return character in (_APOSTROPHE, _RIGHT_QUOTE)
 
 
 @numba.njit(cache=True)
@@ -405,8 +432,10 @@ def _is_unit(table, character):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _full_stop_ends(data, start, last, before, previous, table, split):  # type: ignore[no-untyped-def]
+def _full_stop_ends(data, start, last, table, split):  # type: ignore[no-untyped-def]
     """Return whether the full stop at `last` is a token of its own, not the end of an abbreviation or an initial."""
+    before = character_start(data, last - 1)
+    previous = character_kinds(table, read_character(data, before, last)[0])
     if previous & DIGIT:
         return split & IS_GERMAN == 0
     if previous & (CLOSES | QUOTE) or data[last - 1] in (_PERCENT, _MINUS, _PLUS):
@@ -422,32 +451,36 @@ def _full_stop_ends(data, start, last, before, previous, table, split):  # type:
 @numba.njit(cache=True)
 def _split_core(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the tokens of a chunk without the marks at its ends."""
-    if _is_address(data, start, end):
-        _add_piece(data, start, end, table, counts, hashes, lengths)
-        return
     piece = position = start
     previous = 0
+    is_checked = False
     while position < end:
-        character, size = read_character(data, position, end)
+        character, size = np.int64(data[position]), 1
+        if character >= 128:
+            character, size = read_character(data, position, end)
         kinds = character_kinds(table, character)
         length = 0
         if kinds & MARK:
+            if not is_checked and character < 128:
+                is_checked = True
+                if _is_address(data, start, end):
+                    break
             length = _mark_length(data, position, end, character, size, kinds, previous, table, split)
         if length:
-            if length == size and character in (_APOSTROPHE, _RIGHT_QUOTE) and split & SPLITS_ELISIONS:
-                _add_piece(data, piece, position + length, table, counts, hashes, lengths)
-            else:
-                _add_piece(data, piece, position, table, counts, hashes, lengths)
-                _add_piece(data, position, position + length, table, counts, hashes, lengths)
-            piece = position + length
-            position = piece
+            mark = position
+            position += length
+            if _is_apostrophe(character) and split & SPLITS_ELISIONS:
+                mark = position  # the article keeps it
+            _add_piece(data, piece, mark, table, counts, hashes, lengths)
+            _add_piece(data, mark, position, table, counts, hashes, lengths)
+            piece = position
         else:
             position += size
         previous = kinds
     if split & IS_ENGLISH:
-        contraction = _contraction(data, piece, end)
-        _add_piece(data, piece, contraction, table, counts, hashes, lengths)
-        piece = contraction
+        half = _contraction(data, piece, end)
+        _add_piece(data, piece, half, table, counts, hashes, lengths)
+        piece = half
     _add_piece(data, piece, end, table, counts, hashes, lengths)
 
 
@@ -457,7 +490,7 @@ def _mark_length(data, position, end, character, size, kinds, previous, table, s
     dots = _dots(data, position, end)
     if dots:
         return dots
-    if kinds & (ICON | IDEOGRAPH) or character == _ELLIPSIS:
+    if kinds & (ICON | IDEOGRAPH) or character == _ELLIPSIS or (kinds & SYMBOL and character >= _FIRST_WIDE):
         return size
     following = position + size
     after = character_kinds(table, read_character(data, following, end)[0]) if following < end else 0
@@ -466,6 +499,8 @@ def _mark_length(data, position, end, character, size, kinds, previous, table, s
         return size if previous & (LOWER | QUOTE) and after & (UPPER | QUOTE) else 0
     if character == _COMMA:
         return size if is_in_word else 0
+    if character == _SLASH and split & IS_GERMAN:
+        return size if previous & (ALPHA | DIGIT) and after & (ALPHA | DIGIT) else 0
     if character in (_COLON, _LESS, _GREATER, _EQUAL, _SLASH):
         return size if previous & (ALPHA | DIGIT) and after & ALPHA else 0
     if kinds & HYPHEN:
@@ -476,7 +511,7 @@ def _mark_length(data, position, end, character, size, kinds, previous, table, s
         return size if is_split or (character == _MINUS and previous & DIGIT and after & DIGIT) else 0
     if character in (_PLUS, 42, _CARET):
         return size if previous & DIGIT and after & DIGIT and split & IS_GERMAN == 0 else 0
-    if character in (_APOSTROPHE, _RIGHT_QUOTE):
+    if _is_apostrophe(character):
         return size if split & SPLITS_ELISIONS and is_in_word else 0
     if split & IS_GERMAN and is_in_word:
         return size if kinds & QUOTE or character in (33, 40, 41, 63, 91, 93) else 0
@@ -492,7 +527,11 @@ def _contraction(data, start, end):  # type: ignore[no-untyped-def]
         if position > start and data[position] & 0xC0 == 0x80:
             position = character_start(data, position)
             size = 3
-        if position <= start or end - position != size + width or not _is_apostrophe(data, position, end):
+        if (
+            position <= start
+            or end - position != size + width
+            or not _is_apostrophe(read_character(data, position, end)[0])
+        ):
             continue
         letter, other = data[end - width] | 32, data[end - 1] | 32
         if width == 1 and letter == 116 and data[position - 1] | 32 == 110:
@@ -520,6 +559,8 @@ def _is_address(data, start, end):  # type: ignore[no-untyped-def]
         if byte == _AT:
             label, has_dot = 0, False
         elif byte == _FULL_STOP:
+            if label == 0:
+                return False
             has_dot = position > start
             label = 0
         elif 97 <= byte <= 122:

@@ -1,24 +1,16 @@
-"""Assembling verdict tables: the first rule that a text breaks names why it is dropped, every statistic is kept."""
+"""Assembling verdict tables: why a text is dropped, what to change in it, and every statistic that decides it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.curate.edits import Edit, edit_rows
+from corpusmill.curate.decisions import Check, drop_reasons
 from corpusmill.document import VERDICT_KEYS
 
 Rules = TypeVar("Rules")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One rule applied to a batch: what is wrong with the texts where `is_broken` holds (NaN compares as unbroken)."""
-
-    reason: str
-    is_broken: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,40 +20,34 @@ class Judged:
     doc_ids: pa.ChunkedArray
     languages: Sequence[str | None]
     language_scores: Sequence[float | None]
-    checks: Sequence[Check]
-    """In the order in which they name the drop reason."""
-    edits: Sequence[Sequence[Edit]]
-    statistics: Mapping[str, np.ndarray]
-    """n float64 values each; NaN is stored as null."""
+    edits: pa.Array
+    """Lists of edits, as `edits.edits_column` makes them."""
+    statistics: Mapping[str, np.ndarray | pa.Array]
+    """n values each; NaN is stored as null."""
 
 
-def verdict_schema(statistics: Sequence[str]) -> pa.Schema:
-    """Return the schema of a verdicts table with these statistics."""
-    return pa.schema([*VERDICT_KEYS, *(pa.field(name, pa.float64()) for name in statistics)])
+def verdict_schema(statistics: Sequence[str], *others: pa.Field) -> pa.Schema:
+    """Return the schema of a verdicts table with these statistics, and other columns that decide."""
+    return pa.schema([*VERDICT_KEYS, *(pa.field(name, pa.float64()) for name in statistics), *others])
 
 
-def verdict_table(judged: Judged) -> pa.Table:
-    """Return the verdicts without `text_file`, which only the task knows, one row a text in the texts' order."""
-    schema = verdict_schema(list(judged.statistics))
-    schema = schema.remove(schema.get_field_index("text_file"))
-    arrays = [
-        judged.doc_ids,
-        pa.array(drop_reasons(len(judged.doc_ids), judged.checks), pa.string()),
-        pa.array(judged.languages, pa.string()),
-        pa.array(judged.language_scores, pa.float64()),
-        pa.array([edit_rows(edits) for edits in judged.edits], schema.field("edits").type),
-        *(pa.array(values, pa.float64(), from_pandas=True) for values in judged.statistics.values()),
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
+def verdict_table(judged: Judged, checks: Callable[[pa.Table], Sequence[Check]]) -> pa.Table:
+    """Return the verdicts without `text_file`, which only the task knows, one row a text in the texts' order.
 
-
-def drop_reasons(num_texts: int, checks: Sequence[Check]) -> list[str | None]:
-    """Return the reason of the first broken check of each text, or None."""
-    reasons: list[str | None] = [None] * num_texts
-    for check in reversed(checks):
-        for row in np.flatnonzero(check.is_broken):
-            reasons[row] = check.reason
-    return reasons
+    `checks` gets the table with everything but the reasons, and nothing else: what decides a text is stored.
+    """
+    keys = {field.name: field for field in VERDICT_KEYS}
+    columns: dict[str, Any] = {
+        "language": pa.array(judged.languages, pa.string()),
+        "language_score": pa.array(judged.language_scores, pa.float64()),
+        "edits": judged.edits.cast(keys["edits"].type),
+    }
+    for name, values in judged.statistics.items():
+        columns[name] = pa.array(values, pa.float64(), from_pandas=True) if isinstance(values, np.ndarray) else values
+    measured = pa.table({"doc_id": judged.doc_ids, **columns})
+    reasons = drop_reasons(len(measured), checks(measured))
+    table = measured.add_column(1, keys["drop_reason"], reasons)
+    return table.cast(pa.schema([keys.get(field.name, field) for field in table.schema]))
 
 
 def rules_from(kind: type[Rules], parameters: Mapping[str, Any]) -> Rules:

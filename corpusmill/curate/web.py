@@ -4,24 +4,33 @@ Every statistic is measured for every page, so that a threshold can be moved by 
 kernels for the statistics, a few Python calls a page for language, addresses and line cuts.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill.curate import verdicts
-from corpusmill.curate.buffers import text_buffers
-from corpusmill.curate.edits import merge_edits
+from corpusmill.curate.decisions import (
+    Check,
+    at_least,
+    at_most,
+    language_checks,
+    limit_checks,
+    numbers,
+    value_by_language,
+)
+from corpusmill.curate.edit_columns import edits_column
 from corpusmill.curate.language import detect_languages
-from corpusmill.curate.line_cuts import LineCuts, cut_lines
+from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
 from corpusmill.curate.pii import find_pii
-from corpusmill.curate.pii_kinds import WEB_PII
-from corpusmill.curate.text_kernels import STATISTICS, measure_texts, word_hash
-from corpusmill.curate.verdicts import Check, Judged
+from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
+from corpusmill.curate.verdicts import Judged
 
 _FEW_TEXTS = 1024
+_FOR_ALL_LANGUAGES = ("languages", "identifies_language", "max_word_characters", "masks_pii", "max_characters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +38,9 @@ class WebRules:
     """Thresholds, each from the paper named; a page is dropped when a statistic lies outside."""
 
     languages: tuple[str, ...] = ("en",)
-    """Codes of lid.176; empty keeps every language. The word rules are made for languages with spaces."""
+    """Codes of lid.176; empty keeps every language."""
+    identifies_language: bool = True
+    """False takes the language that each record declares, where a source is known to be right; its score is null."""
     min_language_score: float = 0.65
     """FineWeb (Penedo et al. 2024, arXiv 2406.17557), section 3.1."""
     min_words: int = 50
@@ -37,14 +48,15 @@ class WebRules:
     max_words: int = 100_000
     min_mean_word_characters: float = 3.0
     max_mean_word_characters: float = 10.0
-    max_hash_word_ratio: float = 0.1
-    max_ellipsis_word_ratio: float = 0.1
+    max_number_sign_ratio: float = 0.1
+    """Number signs per token; words and marks of punctuation are tokens, as in datatrove."""
+    max_ellipsis_ratio: float = 0.1
     max_bullet_line_share: float = 0.9
     max_ellipsis_line_share: float = 0.3
     min_alphabetic_token_share: float = 0.8
     min_stop_words: int = 2
     stop_words: tuple[str, ...] = ("the", "be", "to", "of", "and", "that", "have", "with")
-    """Distinct ones that must occur; lower-case ASCII."""
+    """Distinct ones that must occur, as they are spelled here."""
     max_duplicate_line_share: float = 0.3
     """Gopher, table A1, like all down to `max_duplicate_ngram_shares`."""
     max_duplicate_paragraph_share: float = 0.3
@@ -60,35 +72,88 @@ class WebRules:
     """C4's published code; a line with a longer word is cut."""
     min_sentences: int = 5
     """C4, as above: a page needs so many in the lines that stay."""
-    keeps_curly_brackets: bool = True
-    """C4 drops every page with one; FineWeb section 3.5 found its gain not worth the loss."""
+    max_lorem_ipsum_lines: int = 0
+    """C4, as above, like the next."""
+    max_curly_bracket_lines: float = float("inf")
+    """C4 drops every page with one (0 does so); FineWeb section 3.5 found its gain not worth the loss."""
     min_punctuated_line_share: float = 0.12
     """FineWeb, section 3.6, like the next two."""
     max_fineweb_duplicate_line_character_share: float = 0.1
     max_short_line_share: float = 0.67
     """Lines of at most 30 characters."""
-    max_newline_word_ratio: float = 0.3
-    """FineWeb's published code (datatrove, `new_line_ratio`)."""
+    max_newline_ratio: float = 0.3
+    """FineWeb's published code (datatrove, `new_line_ratio`): newlines per token."""
     masks_pii: bool = True
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory to about 0.5 GB. C4's longest page has under 2,000,000."""
+    by_language: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: LANGUAGE_RULES)
+    """What differs for a language, by its code and the names above; `{}` judges all languages alike."""
 
     def __post_init__(self) -> None:
-        if len(self.max_top_ngram_shares) != 3 or len(self.max_duplicate_ngram_shares) != 6:
-            raise ValueError(
-                "max_top_ngram_shares needs 3 values (2 to 4 words) and max_duplicate_ngram_shares 6 (5 to 10 words), got "
-                f"{len(self.max_top_ngram_shares)} and {len(self.max_duplicate_ngram_shares)}"
-            )
-        if not all(word.isascii() and word == word.lower() for word in self.stop_words):
-            raise ValueError(f"stop words are compared in lower-case ASCII, got {self.stop_words}")
+        for shares, sizes in ((self.max_top_ngram_shares, "2 to 4"), (self.max_duplicate_ngram_shares, "5 to 10")):
+            wanted = 3 if sizes == "2 to 4" else 6
+            if len(shares) != wanted:
+                raise ValueError(f"n-grams of {sizes} words need {wanted} shares, got {shares}")
+        names = {one.name for one in fields(self)} - {"by_language", *_FOR_ALL_LANGUAGES}
+        for language, changed in self.by_language.items():
+            if unknown := sorted(set(changed) - names):
+                raise ValueError(
+                    f"{', '.join(unknown)} cannot differ for {language!r}; what can: {', '.join(sorted(names))}"
+                )
 
 
-_C4_STATISTICS = ("sentences", "cut_lines")
+_MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "identifies_language")
+
+_LIMITS = (
+    at_least("min_words", "words", "too_few_words"),
+    at_most("max_words", "words", "too_many_words"),
+    at_least("min_mean_word_characters", "mean_word_length", "words_too_short"),
+    at_most("max_mean_word_characters", "mean_word_length", "words_too_long"),
+    at_most("max_number_sign_ratio", "number_sign_token_ratio", "too_many_hash_signs"),
+    at_most("max_ellipsis_ratio", "ellipsis_token_ratio", "too_many_ellipses"),
+    at_most("max_bullet_line_share", "bullet_line_share", "too_many_bullet_lines"),
+    at_most("max_ellipsis_line_share", "ellipsis_line_share", "too_many_ellipsis_lines"),
+    at_least("min_alphabetic_token_share", "alphabetic_token_share", "too_few_alphabetic_words"),
+    at_least("min_stop_words", "stop_words", "too_few_stop_words"),
+    at_most("max_duplicate_paragraph_share", "duplicate_paragraph_share", "repeated_paragraphs"),
+    at_most(
+        "max_duplicate_paragraph_character_share",
+        "duplicate_paragraph_character_share",
+        "repeated_paragraph_characters",
+    ),
+    at_most("max_duplicate_line_share", "duplicate_line_share", "repeated_lines"),
+    at_most("max_duplicate_line_character_share", "duplicate_line_character_share", "repeated_line_characters"),
+    *(
+        at_most("max_top_ngram_shares", f"top_{size}gram_character_share", f"one_{size}gram_too_frequent", size - 2)
+        for size in (2, 3, 4)
+    ),
+    *(
+        at_most(
+            "max_duplicate_ngram_shares", f"duplicate_{size}gram_character_share", f"repeated_{size}grams", size - 5
+        )
+        for size in (5, 6, 7, 8, 9, 10)
+    ),
+    at_most("max_lorem_ipsum_lines", "lorem_ipsum_lines", "lorem_ipsum"),
+    at_most("max_curly_bracket_lines", "curly_bracket_lines", "curly_bracket"),
+    at_least("min_sentences", "sentences", "too_few_sentences"),
+    at_least("min_punctuated_line_share", "punctuated_line_share", "too_few_punctuated_lines"),
+    at_most("max_short_line_share", "short_line_share", "too_many_short_lines"),
+    at_most(
+        "max_fineweb_duplicate_line_character_share", "duplicate_kept_line_character_share", "repeated_lines_fineweb"
+    ),
+    at_most("max_newline_ratio", "newline_token_ratio", "too_many_newlines"),
+)
+"""In the order in which they name the drop reason: Gopher, C4, FineWeb."""
 
 
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of web pages."""
-    return verdicts.verdict_schema([*STATISTICS, *_C4_STATISTICS])
+    return verdicts.verdict_schema(STATISTICS)
+
+
+def rules(parameters: Mapping[str, Any]) -> WebRules:
+    """Return the rules that `parameters["rules"]` makes of WebRules."""
+    return verdicts.rules_from(WebRules, parameters)
 
 
 def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
@@ -96,127 +161,62 @@ def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
 
     Rows without text failed at extraction and get no verdict.
     """
-    rules = verdicts.rules_from(WebRules, parameters)
+    own = rules(parameters)
     readable = texts.filter(texts["text"].is_valid())
-    parts = [_judge(readable.slice(row, _FEW_TEXTS), rules) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
+    parts = [_judge(readable.slice(row, _FEW_TEXTS), own) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
     return pa.concat_tables(parts)
 
 
-def _judge(texts: pa.Table, rules: WebRules) -> pa.Table:
-    measured = measure(texts["text"], rules)
-    is_long = measured["characters"] > rules.max_characters
-    contents = ["" if too_long else text.as_py() for text, too_long in zip(texts["text"], is_long, strict=True)]
-    languages, scores = detect_languages(contents)
-    cuts = [_cut(text, rules) for text in contents]
-    statistics = {**measured, "sentences": _floats(cuts, "num_sentences"), "cut_lines": _num_cuts(cuts)}
-    checks = [
-        Check(reason="too_long", is_broken=is_long),
-        *_language_checks(languages, scores, rules),
-        *_gopher_quality(statistics, rules),
-        *_gopher_repetition(statistics, rules),
-        *_c4(statistics, cuts, rules),
-        *_fineweb(statistics, rules),
+def checks(measured: pa.Table, own: WebRules) -> list[Check]:
+    """Return every rule applied to what is stored about texts."""
+    too_long = numbers(measured, "characters") > own.max_characters
+    return [
+        Check(reason="too_long", is_broken=too_long),
+        *language_checks(measured, own),
+        *limit_checks(_LIMITS, measured, own),
     ]
-    pii = (
-        find_pii(pa.chunked_array([contents], pa.large_string()), WEB_PII) if rules.masks_pii else [[]] * len(contents)
+
+
+def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
+    contents = _contents(texts["text"], own) if own.identifies_language or own.masks_pii else []
+    languages, scores = detect_languages(contents) if own.identifies_language else _declared(texts)
+    measured = measure(texts["text"], own, languages)
+    masks = [find_pii(text) for text in contents] if own.masks_pii else [()] * len(texts)
+    judged = Judged(
+        doc_ids=texts["doc_id"],
+        languages=languages,
+        language_scores=scores,
+        edits=edits_column(measured.cuts, masks),
+        statistics=measured.statistics,
     )
-    edits = [merge_edits([*cut.edits, *masks]) for cut, masks in zip(cuts, pii, strict=True)]
-    return verdicts.verdict_table(
-        Judged(
-            doc_ids=texts["doc_id"],
-            languages=languages,
-            language_scores=scores,
-            checks=checks,
-            edits=edits,
-            statistics=statistics,
-        )
+    return verdicts.verdict_table(judged, lambda table: checks(table, own))
+
+
+def measure(column: pa.ChunkedArray, own: WebRules, languages: Sequence[str | None]) -> Measured:
+    """Return the statistics and cuts of each text of a column, read as its language is."""
+    distinct = sorted(set(languages), key=str)
+    place = {language: number for number, language in enumerate(distinct)}
+    rows = np.array([place[language] for language in languages], np.int64)
+    splits = np.array([word_splits(language) for language in distinct], np.int64)
+    min_words = np.array([value_by_language(own, "min_line_words", language) for language in distinct], np.int64)
+    reading = Reading(
+        splits=splits[rows],
+        stop_lists=rows,
+        stop_words=tuple(tuple(value_by_language(own, "stop_words", language)) for language in distinct),
+        min_line_words=min_words[rows],
+        max_word_characters=own.max_word_characters,
+        max_characters=own.max_characters,
     )
+    return measure_texts(column, reading)
 
 
-def measure(column: pa.ChunkedArray, rules: WebRules) -> dict[str, np.ndarray]:
-    """Return the statistics of STATISTICS for each text of a column."""
-    data, offsets = text_buffers(column)
-    stop_hashes = np.array([word_hash(word) for word in rules.stop_words], np.uint64)
-    table = measure_texts(data, offsets, stop_hashes, rules.max_words, rules.max_characters)
-    return {name: np.ascontiguousarray(table[:, index]) for index, name in enumerate(STATISTICS)}
+def _contents(column: pa.ChunkedArray, own: WebRules) -> list[str]:
+    """Return the texts, empty ones for those that are too long to be looked at."""
+    is_long = pc.greater(pc.utf8_length(column), own.max_characters)
+    return pc.if_else(is_long, "", column).to_pylist()
 
 
-def _cut(text: str, rules: WebRules) -> LineCuts:
-    return cut_lines(text, min_words=rules.min_line_words, max_word_characters=rules.max_word_characters)
-
-
-def _floats(cuts: list[LineCuts], name: str) -> np.ndarray:
-    return np.array([getattr(cut, name) for cut in cuts], np.float64)
-
-
-def _num_cuts(cuts: list[LineCuts]) -> np.ndarray:
-    return np.array([len(cut.edits) for cut in cuts], np.float64)
-
-
-def _language_checks(languages: list[str | None], scores: list[float | None], rules: WebRules) -> list[Check]:
-    if not rules.languages:
-        return []
-    is_other = np.array([language not in rules.languages for language in languages], bool)
-    is_unsure = np.array([score is not None and score < rules.min_language_score for score in scores], bool)
-    return [
-        Check(reason="language_not_wanted", is_broken=is_other),
-        Check(reason="language_unclear", is_broken=is_unsure),
-    ]
-
-
-def _gopher_quality(found: Mapping[str, np.ndarray], rules: WebRules) -> list[Check]:
-    return [
-        Check(reason="too_few_words", is_broken=found["words"] < rules.min_words),
-        Check(reason="too_many_words", is_broken=found["words"] > rules.max_words),
-        Check(reason="words_too_short", is_broken=found["mean_word_length"] < rules.min_mean_word_characters),
-        Check(reason="words_too_long", is_broken=found["mean_word_length"] > rules.max_mean_word_characters),
-        Check(reason="too_many_hash_signs", is_broken=found["hash_word_ratio"] > rules.max_hash_word_ratio),
-        Check(reason="too_many_ellipses", is_broken=found["ellipsis_word_ratio"] > rules.max_ellipsis_word_ratio),
-        Check(reason="too_many_bullet_lines", is_broken=found["bullet_line_share"] > rules.max_bullet_line_share),
-        Check(reason="too_many_ellipsis_lines", is_broken=found["ellipsis_line_share"] > rules.max_ellipsis_line_share),
-        Check(
-            reason="too_few_alphabetic_words",
-            is_broken=found["alphabetic_token_share"] < rules.min_alphabetic_token_share,
-        ),
-        Check(reason="too_few_stop_words", is_broken=found["stop_words"] < rules.min_stop_words),
-    ]
-
-
-def _gopher_repetition(found: Mapping[str, np.ndarray], rules: WebRules) -> list[Check]:
-    limits = {
-        "duplicate_line_share": ("repeated_lines", rules.max_duplicate_line_share),
-        "duplicate_paragraph_share": ("repeated_paragraphs", rules.max_duplicate_paragraph_share),
-        "duplicate_line_character_share": ("repeated_line_characters", rules.max_duplicate_line_character_share),
-        "duplicate_paragraph_character_share": (
-            "repeated_paragraph_characters",
-            rules.max_duplicate_paragraph_character_share,
-        ),
-    }
-    for size, limit in enumerate(rules.max_top_ngram_shares, start=2):
-        limits[f"top_{size}gram_character_share"] = (f"one_{size}gram_too_frequent", limit)
-    for size, limit in enumerate(rules.max_duplicate_ngram_shares, start=5):
-        limits[f"duplicate_{size}gram_character_share"] = (f"repeated_{size}grams", limit)
-    return [Check(reason=reason, is_broken=found[name] > limit) for name, (reason, limit) in limits.items()]
-
-
-def _c4(found: Mapping[str, np.ndarray], cuts: list[LineCuts], rules: WebRules) -> list[Check]:
-    has_lorem_ipsum = np.array([cut.has_lorem_ipsum for cut in cuts], bool)
-    has_bracket = np.array([cut.has_curly_bracket and not rules.keeps_curly_brackets for cut in cuts], bool)
-    return [
-        Check(reason="lorem_ipsum", is_broken=has_lorem_ipsum),
-        Check(reason="curly_bracket", is_broken=has_bracket),
-        Check(reason="too_few_sentences", is_broken=found["sentences"] < rules.min_sentences),
-    ]
-
-
-def _fineweb(found: Mapping[str, np.ndarray], rules: WebRules) -> list[Check]:
-    repeated = found["duplicate_line_character_share"] > rules.max_fineweb_duplicate_line_character_share
-    return [
-        Check(
-            reason="too_few_punctuated_lines",
-            is_broken=found["punctuated_line_share"] < rules.min_punctuated_line_share,
-        ),
-        Check(reason="too_many_short_lines", is_broken=found["short_line_share"] > rules.max_short_line_share),
-        Check(reason="repeated_lines_fineweb", is_broken=repeated),
-        Check(reason="too_many_newlines", is_broken=found["newline_word_ratio"] > rules.max_newline_word_ratio),
-    ]
+def _declared(texts: pa.Table) -> tuple[list[str | None], list[float | None]]:
+    """Return the languages that the records declare, without region (`en` of `en-US`), and no scores."""
+    declared = [tag and tag.partition("-")[0].lower() for tag in texts["declared_language"].to_pylist()]
+    return declared, [None] * len(declared)

@@ -62,7 +62,9 @@ def test_statistics_of_a_small_file_are_as_counted_by_hand(text_rows):
             "alphanumeric_share": 8 / 17,
             "alphabetic_share": 6 / 17,
             "longest_encoded_run": 2,
+            "generated_markers": 0,
             "parses": 1,
+            "license": "MIT",
         }
     )
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from corpusmill.curate import web
 from corpusmill.curate.apply import apply_edits
-from corpusmill.curate.line_cuts import cut_lines
-from corpusmill.curate.text_kernels import STATISTICS
+from corpusmill.curate.text_statistics import STATISTICS
 from corpusmill.document import VERDICT_KEYS
 
 SENTENCES = [
@@ -23,8 +22,9 @@ SENTENCES = [
 GOOD = "\n".join(SENTENCES)
 
 
-def measured(*texts: str | None) -> list[dict[str, float]]:
-    table = web.measure(pa.chunked_array([pa.array(texts, pa.large_string())]), web.WebRules())
+def measured(*texts: str | None, language: str | None = "en", **rules) -> list[dict[str, float]]:
+    own = web.WebRules(**{"min_line_words": 0, **rules})
+    table = web.measure(pa.chunked_array([pa.array(texts, pa.large_string())]), own, [language] * len(texts)).statistics
     return [{name: table[name][row] for name in STATISTICS} for row in range(len(texts))]
 
 
@@ -34,32 +34,37 @@ def test_every_statistic_of_a_small_page_is_as_counted_by_hand():
     assert len(text) == 96
     expected = {
         "characters": 96,
-        "words": 22,  # 2 x 7, x, ü, é, 1, 2 x 2
-        "mean_word_length": 64 / 22,
-        "longest_token": 5,
-        "alphabetic_token_share": 21 / 24,  # all but "-", "•" and "#1"
+        "tokens": 30,  # 2 x (The cat and the dog do n't care .), - x ..., • ü é # 1, 2 x (The end)
+        "words": 24,
+        "mean_word_length": 64 / 24,
+        "alphabetic_token_share": 23 / 30,
         "stop_words": 2,  # the, and
-        "hash_word_ratio": 1 / 22,
-        "ellipsis_word_ratio": 1 / 22,
+        "number_sign_token_ratio": 1 / 30,
+        "ellipsis_token_ratio": 1 / 30,
         "lines": 5,
         "bullet_line_share": 2 / 5,
         "ellipsis_line_share": 1 / 5,
-        "punctuated_line_share": 2 / 5,
-        "short_line_share": 4 / 5,
-        "newline_word_ratio": 5 / 22,
         "duplicate_line_share": 1 / 5,
         "duplicate_line_character_share": 7 / 96,
         "duplicate_paragraph_share": 0,
         "duplicate_paragraph_character_share": 0,
-        "top_2gram_character_share": 2 * len("don't care") / 96,
-        "top_3gram_character_share": 2 * len("dog don't care") / 96,
-        "top_4gram_character_share": 2 * len("the dog don't care") / 96,
+        "top_2gram_character_share": 2 * len("The cat") / 96,
+        "top_3gram_character_share": 2 * len("The cat and") / 96,
+        "top_4gram_character_share": 2 * len("The cat and the") / 96,
         "duplicate_5gram_character_share": len("Thecatandthedog") / 96,
-        "duplicate_6gram_character_share": len("Thecatandthedogdon't") / 96,
-        "duplicate_7gram_character_share": len("Thecatandthedogdon'tcare") / 96,
-        "duplicate_8gram_character_share": 0,
-        "duplicate_9gram_character_share": 0,
+        "duplicate_6gram_character_share": len("Thecatandthedogdo") / 96,
+        "duplicate_7gram_character_share": len("Thecatandthedogdon't") / 96,
+        "duplicate_8gram_character_share": len("Thecatandthedogdon'tcare") / 96,
+        "duplicate_9gram_character_share": len("Thecatandthedogdon'tcare.") / 96,
         "duplicate_10gram_character_share": 0,
+        "cut_lines": 0,
+        "lorem_ipsum_lines": 0,
+        "curly_bracket_lines": 0,
+        "sentences": 6,
+        "punctuated_line_share": 2 / 5,
+        "short_line_share": 4 / 5,
+        "duplicate_kept_line_character_share": 7 / (63 + 6 + 8 + 7 + 7),
+        "newline_token_ratio": 4 / 30,
     }
     assert found == pytest.approx(expected)
 
@@ -70,12 +75,35 @@ def test_paragraphs_are_separated_by_blank_lines():
     assert found["duplicate_paragraph_character_share"] == pytest.approx(7 / 26)
 
 
-def test_texts_without_words_measure_zero():
-    for found in measured("", None, "\n\n \n", "\u3000\u2003"):
-        assert {name: value for name, value in found.items() if value and name != "characters"} in (
-            {},
-            {"newline_word_ratio": 3.0},
-        )
+@pytest.mark.parametrize("text", ["", None, "\n\n \n", "\u3000\u2003"])
+def test_texts_without_words_measure_zero(text):
+    (found,) = measured(text)
+    assert {name: value for name, value in found.items() if value and name != "characters"} == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tokens"),
+    [
+        ("en", "state-of-the-art", "state - of - the - art"),
+        ("en", "we'll, they've and Ann's", "we 'll , they 've and Ann 's"),
+        ("en", "a 48-bit e.g. U.S. end.", "a 48 - bit e.g. U.S. end ."),
+        ("en", "(see [1], and/or 3.5%)", "( see [ 1 ] , and / or 3.5 % )"),
+        ("en", "http://a.b/c-d?e, a.b@example.org.", "http://a.b/c-d?e , a.b@example.org ."),
+        ("en", "wait...what?! No… yes", "wait ... what ? ! No … yes"),
+        ("en", "done.Next __init__ C++", "done . Next _ _ init _ _ C++"),
+        ("de", "E-Mail-Adresse am 3. Mai", "E-Mail-Adresse am 3. Mai"),
+        ("de", "und/oder »ja«, 1/2", "und / oder » ja « , 1 / 2"),
+        ("fr", "l'eau d’un porte-clé", "l' eau d’ un porte - clé"),
+        ("es", "¿Qué? 20-bit", "¿ Qué ? 20 - bit"),
+        ("ru", "Привет, мир! Кто-то.", "Привет , мир ! Кто - то ."),
+        ("zh", "我们用ABC。好", "我 们 用 ABC 。 好"),
+        (None, "mixed-case", "mixed - case"),
+    ],
+)
+def test_words_split_as_their_language_does(language, text, tokens):
+    for context in (text, f"{text} and far more letters behind it"):
+        (found,) = measured(context, language=language)
+        assert found["tokens"] == len(context.replace(text, tokens).split())
 
 
 SHORT = """The wheel turns. A door opens. Rain falls hard. She waits there. Two men shout. Grain is dry.
@@ -86,7 +114,7 @@ BROKEN = {
     "language_not_wanted": "Der Fluss fließt an der alten Mühle vorbei, und die Leute im Dorf arbeiten seit Jahren. " * 9,
     "too_few_words": "The mill is old.",
     "too_many_hash_signs": "\n".join(line + " # # # # #" for line in SENTENCES),
-    "too_many_ellipses": GOOD.replace(" the ", " the... "),
+    "too_many_ellipses": GOOD.replace(" the ", "... the... ").replace(" and ", "... and... "),
     "too_many_bullet_lines": "\n".join(f"- {line}" for line in SENTENCES),
     "too_many_ellipsis_lines": "\n".join(line[:-1] + "..." for line in SENTENCES),
     "too_few_alphabetic_words": "\n".join(line + " 12 : 34 : 56 : 78" for line in SENTENCES),
@@ -125,20 +153,13 @@ def test_page_that_is_too_long_is_not_measured(text_rows):
     assert verdicts["words"].null_count == 1
 
 
-def test_ngrams_are_not_measured_above_the_words_that_are_kept(text_rows):
-    verdicts = web.judge(text_rows(GOOD), {"rules": {"max_words": 100}})
-    assert verdicts["drop_reason"].to_pylist() == ["too_many_words"]
-    assert verdicts["top_2gram_character_share"].null_count == 1
-    assert verdicts["duplicate_line_share"].to_pylist() == [0.0]
-
-
 def test_thresholds_are_parameters(text_rows):
     assert web.judge(text_rows("Hi."), {"rules": {"min_words": 1, "languages": []}})["drop_reason"].to_pylist() != [
         "too_few_words"
     ]
-    with pytest.raises(ValueError, match="unknown rule min_word; WebRules has languages, min_language_score"):
+    with pytest.raises(ValueError, match="unknown rule min_word; WebRules has languages, identifies_language"):
         web.judge(text_rows(GOOD), {"rules": {"min_word": 1}})
-    with pytest.raises(ValueError, match="max_top_ngram_shares needs 3 values"):
+    with pytest.raises(ValueError, match="n-grams of 2 to 4 words need 3 shares"):
         web.judge(text_rows(GOOD), {"rules": {"max_top_ngram_shares": [0.1]}})
 
 
@@ -171,10 +192,57 @@ def test_cut_swallows_an_address_in_it(text_rows):
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
-    [("", 0), ("One line", 1), ("A b c. D e f! G", 3), ('He said "no." Then left.', 2), ("v1.2.3 is a version", 1)],
+    [
+        ("", 0),
+        ("One line", 1),
+        ("A be cat. D e far! G", 3),
+        ('He said "no." Then left.', 2),
+        ("v1.2.3 is a version", 1),
+    ],
 )
 def test_sentences_of_the_lines_that_stay(text, sentences):
-    assert cut_lines(text, min_words=0, max_word_characters=1000).num_sentences == sentences
+    assert measured(text)[0]["sentences"] == sentences
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("Please enable JavaScript to go on.", "line_about_javascript"),
+        ("It needs non-javascript browsers now", "line_about_javascript"),
+        ("Load jquery.javascript.min.js here", "line_about_javascript"),
+        ("This site USES COOKIES to know you.", "line_of_policy"),
+        ("Read our (privacy policy) first today", "line_of_policy"),
+        ("Two words", "line_of_few_words"),
+        ("A word of " + "x" * 1001, "line_with_long_word"),
+        ("We bake cookies every day, she said.", None),
+        ("The java script of this island is old", None),
+    ],
+)
+def test_lines_that_c4_cuts(text_rows, line, kind):
+    (verdict,) = web.judge(text_rows(f"{GOOD}\n{line}\n{SENTENCES[0]}"), {}).to_pylist()
+    assert [edit["kind"] for edit in verdict["edits"]] == ([kind] if kind else [])
+    assert verdict["cut_lines"] == bool(kind)
+
+
+def test_cuts_are_in_characters_and_touching_ones_of_a_kind_are_one(text_rows):
+    text = f"Ж\n\u00e9\n{GOOD}\nпрочь\n\nend"
+    (verdict,) = web.judge(text_rows(text), {"rules": {"languages": []}}).to_pylist()
+    assert [(edit["start"], edit["end"]) for edit in verdict["edits"]] == [
+        (0, 4),
+        (5 + len(GOOD), 11 + len(GOOD)),
+        (12 + len(GOOD), 15 + len(GOOD)),
+    ]
+    assert apply_edits(text, verdict["edits"]) == f"{GOOD}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("Lorem Ipsum dolor sit amet", "lorem_ipsum"), ("x {", None), ("Set {x} to zero now", "curly_bracket"),
+     ("Here javascript uses { and }", None)],
+)  # fmt: skip
+def test_lines_that_drop_a_page(text_rows, line, reason):
+    rules = {"max_curly_bracket_lines": 0}
+    assert web.judge(text_rows(f"{GOOD}\n{line}"), {"rules": rules})["drop_reason"].to_pylist() == [reason]
 
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=200), max_size=6)
@@ -184,7 +252,8 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=200
 def test_counts_agree_with_python(texts):
     for text, found in zip(texts, measured(*texts), strict=True):
         assert found["characters"] == len(text)
-        assert found["hash_word_ratio"] * max(1, found["words"]) == pytest.approx(text.count("#"))
+        assert found["number_sign_token_ratio"] * max(1, found["tokens"]) == pytest.approx(text.count("#"))
+        assert found["lines"] == sum(bool(line.strip()) for line in text.split("\n"))
         shares = [value for name, value in found.items() if name.endswith("_share")]
         assert all(0 <= share <= 1 for share in shares)
 
