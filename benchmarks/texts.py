@@ -101,3 +101,14 @@ def _json_lines(file: Path) -> Iterator[dict[str, str]]:
     if file.exists():
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             yield from map(json.loads, lines)
+
+
+def declaration(language: str) -> list[str]:
+    """Return the Universal Declaration of Human Rights in a language (ISO 639-1), a text for five paragraphs.
+
+    Of several variants the first standard one; empty where there is none.
+    """
+    rows = _json_lines(DATA / "langid_udhr" / "udhr_iso639-1.jsonl.gz")
+    own = [row for row in rows if row["bcp47"].partition("-")[0] == language and row["code"].startswith(row["iso6393"])]
+    paragraphs = [row["text"] for row in own if row["code"] == own[0]["code"]]
+    return ["\n".join(paragraphs[start : start + 5]) for start in range(0, len(paragraphs), 5)]
