@@ -29,6 +29,6 @@ def peer_python(name: str, requirements: Sequence[str], *, folder: Path = PEERS)
     if not (home / _STAMP).exists():
         print(f"installing {', '.join(requirements)} into {home}", file=sys.stderr, flush=True)
         venv.create(home, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-qq", *requirements], check=True)
         (home / _STAMP).write_text(wanted, encoding="utf-8")
     return python

@@ -7,7 +7,9 @@ import gzip
 import io
 import itertools
 import json
+import random
 import site
+import textwrap
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -36,6 +38,55 @@ def real_samples(languages: tuple[str, ...] = LANGUAGES) -> list[Sample]:
     everything = itertools.chain(_help_pages(), _textbook(), _manuals(), _crawled(), _packages())
     found = {sample.text: sample for sample in everything if sample.language in languages}
     return [sample for text, sample in found.items() if len(text) >= _MIN_CHARACTERS]
+
+
+def worse_samples(samples: list[Sample], *, seed: int = 0) -> list[Sample]:
+    """Return each document made worse in one of six ways, more or less: what bad extraction and bad pages do."""
+    ways = (_cut_short, _repeated, _only_short_lines, _full_of_numbers, _unpunctuated, _broken_lines)
+    worse = []
+    for number, sample in enumerate(samples):
+        chance = random.Random(f"{seed} {number}")
+        text = ways[number % len(ways)](_an_excerpt(sample.text, chance), chance)
+        if text.strip():
+            worse.append(Sample(source=f"worse {sample.source}", language=sample.language, text=text))
+    return worse
+
+
+def _an_excerpt(text: str, chance: random.Random) -> str:
+    lines = text.split("\n")
+    start = chance.randrange(max(1, len(lines) - 20))
+    return "\n".join(lines[start:])[: chance.randrange(500, 8000)]
+
+
+def _cut_short(text: str, chance: random.Random) -> str:
+    return text[: chance.randrange(100, 900)]
+
+
+def _repeated(text: str, chance: random.Random) -> str:
+    lines = text.split("\n")
+    for _ in range(chance.randrange(1, 6)):
+        start = chance.randrange(len(lines))
+        lines += lines[start : start + chance.randrange(1, 8)]
+    return "\n".join(lines)
+
+
+def _only_short_lines(text: str, chance: random.Random) -> str:
+    longest = chance.randrange(20, 120)
+    return "\n".join(line for line in text.split("\n") if len(line) <= longest)
+
+
+def _full_of_numbers(text: str, chance: random.Random) -> str:
+    share = chance.random() * 0.25
+    return " ".join(str(chance.randrange(5000)) if chance.random() < share else word for word in text.split(" "))
+
+
+def _unpunctuated(text: str, chance: random.Random) -> str:
+    share = chance.random()
+    return "\n".join(line.rstrip(".!?:") if chance.random() < share else line for line in text.split("\n"))
+
+
+def _broken_lines(text: str, chance: random.Random) -> str:
+    return "\n".join(textwrap.fill(line, chance.randrange(10, 60)) for line in text.split("\n"))
 
 
 def joined_texts(texts: list[str], num_bytes: int) -> list[str]:

@@ -79,6 +79,11 @@ _LIMITS = (
 """In the order in which they name the drop reason; licence and language stand before them, syntax behind."""
 
 
+DECISIVE = ("language", "license", "parses", *(limit.statistic for limit in _LIMITS))
+MEASURED_WITH = ("generated_markers", "marker_lines", "masks_pii")
+MEASURED = "generated_markers"
+
+
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of source files: the licence too, as it decides."""
     return verdicts.verdict_schema(_STATISTICS, pa.field("license", pa.string()))
@@ -124,7 +129,8 @@ def _judge(texts: pa.Table, own: CodeRules) -> pa.Table:
     statistics["generated_markers"] = np.array([_num_markers(text, own) for text in contents], np.float64)
     answers = [parses(text, language) for text, language in zip(contents, languages, strict=True)]
     statistics["parses"] = np.array([np.nan if found is None else float(found) for found in answers])
-    statistics["parses"][is_long] = np.nan
+    for name in ("generated_markers", "parses"):
+        statistics[name][is_long] = np.nan
     masks = [find_pii(text, has_ip_addresses=False) if own.masks_pii else [] for text in contents]
     judged = Judged(
         doc_ids=texts["doc_id"],

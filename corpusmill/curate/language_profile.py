@@ -32,7 +32,7 @@ def stop_words(shares: Mapping[str, float]) -> tuple[str, ...]:
     """Return the stop words that shares of words make, the most frequent first."""
     ranked = sorted(shares, key=lambda word: (-shares[word], word))
     frequent = [word for word in ranked if shares[word] >= MIN_STOP_WORD_SHARE]
-    return tuple(max(frequent, ranked[:MIN_STOP_WORDS], key=len))
+    return tuple(frequent if len(frequent) >= MIN_STOP_WORDS else ranked[:MIN_STOP_WORDS])
 
 
 def thresholds(texts: Sequence[str], english: Sequence[str], language: str) -> dict[str, float]:

@@ -93,7 +93,7 @@ def _bigram_places(hashes, places, grams, words):  # type: ignore[no-untyped-def
         word = words[np.int64((gram >> np.uint64(5)) & mask)]
         places[count] = index
         grams[count] = gram
-        count += np.int64((word >> (np.uint64(32) + (gram & np.uint64(31)))) & np.uint64(1))
+        count += int((word >> (np.uint64(32) + (gram & np.uint64(31)))) & np.uint64(1))
     return count
 
 

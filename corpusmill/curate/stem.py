@@ -66,6 +66,11 @@ _LIMITS = (
 """In the order in which they name the drop reason; language stands before the last."""
 
 
+DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS))
+MEASURED_WITH = ("masks_pii",)
+MEASURED = "words"
+
+
 def rules(parameters: Mapping[str, Any]) -> StemRules:
     """Return the rules that `parameters["rules"]` makes of StemRules."""
     return verdicts.rules_from(StemRules, parameters)

@@ -253,7 +253,7 @@ def _read_chunk(data, position, end, table, split, counts, hashes, lengths):  # 
         byte = data[position]
         size = 1
         if byte < 128:
-            kind = np.int64(table[byte])
+            kind = int(table[byte])
         else:
             character, size = read_character(data, position, end)
             kind = character_kinds(table, character)

@@ -102,7 +102,8 @@ class WebRules:
                 )
 
 
-_MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "identifies_language")
+MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "identifies_language")
+MEASURED = "words"
 
 _LIMITS = (
     at_least("min_words", "words", "too_few_words"),
@@ -146,6 +147,9 @@ _LIMITS = (
 """In the order in which they name the drop reason: Gopher, C4, FineWeb."""
 
 
+DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS))
+
+
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of web pages."""
     return verdicts.verdict_schema(STATISTICS)
@@ -173,8 +177,13 @@ def checks(measured: pa.Table, own: WebRules) -> list[Check]:
     return [
         Check(reason="too_long", is_broken=too_long),
         *language_checks(measured, own),
-        *limit_checks(_LIMITS, measured, own),
+        *heuristic_checks(measured, own),
     ]
+
+
+def heuristic_checks(measured: pa.Table, own: WebRules) -> list[Check]:
+    """Return the rules of Gopher, C4 and FineWeb alone, on statistics and `language`."""
+    return limit_checks(_LIMITS, measured, own)
 
 
 def _judge(texts: pa.Table, own: WebRules) -> pa.Table:

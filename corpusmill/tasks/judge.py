@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
-from corpusmill.curate import code, stem, web
+from corpusmill.curate.redecide import JUDGES
 from corpusmill.engines.shard import MAX_EXAMPLES, ShardContext
 from corpusmill.engines.shards import total
 from corpusmill.lake.reading import read_batches
@@ -22,9 +22,6 @@ from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.verdict_statistics import language_table, spread_table
 
 EXCERPT_CHARACTERS = 160
-JUDGES = {"web": web, "code": code, "stem": stem}
-"""By kind of text; parameters name one under `judge`."""
-
 
 def table(dataset: str) -> str:
     return f"curated/{dataset}/verdicts"
