@@ -7,7 +7,7 @@ of another language. A language that is not in it is judged by English's thresho
 
 from typing import Any
 
-from corpusmill.curate.token_kernels import (
+from corpusmill.curate.word_kernels import (
     IS_ENGLISH,
     IS_GERMAN,
     SPLITS_ELISIONS,
@@ -67,7 +67,7 @@ _ROWS = {
 
 
 def word_splits(language: str | None) -> int:
-    """Return how a language splits its words: flags of `token_kernels`; no language splits as English does."""
+    """Return how a language splits its words: flags of `word_kernels`; no language splits as English does."""
     return _SPLITS.get(language or "en", SPLITS_HYPHENS)
 
 

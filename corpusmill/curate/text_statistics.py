@@ -46,7 +46,7 @@ class Reading:
     """How the texts of a column are read; one number a text, by its language."""
 
     splits: np.ndarray
-    """How words split: flags of `token_kernels`."""
+    """How words split: flags of `word_kernels`."""
     stop_lists: np.ndarray
     """Which of `stop_words` count."""
     stop_words: tuple[tuple[str, ...], ...]
