@@ -17,7 +17,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 SEED = np.uint64(0xCBF29CE484222325)
 """The hash of no bytes, before it is mixed."""
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
-_TOP_BITS, _LOW_BITS, _CASE_BITS, _TO_A, _BEHIND_Z, _TO_0, _BEHIND_9 = (
+TOP_BITS, _LOW_BITS, _CASE_BITS, _TO_A, _BEHIND_Z, _TO_0, _BEHIND_9 = (
     np.uint64(byte * 0x0101010101010101) for byte in (0x80, 0x7F, 0x20, 0x1F, 0x05, 0x50, 0x46)
 )
 
@@ -77,8 +77,31 @@ def letters_and_digits(word):  # type: ignore[no-untyped-def]
     lower = plain | _CASE_BITS
     letters = (lower + _TO_A) & ~(lower + _BEHIND_Z)
     digits = (plain + _TO_0) & ~(plain + _BEHIND_9)
-    ascii_bits = ~word & _TOP_BITS
+    ascii_bits = ~word & TOP_BITS
     return letters & ascii_bits, digits & ascii_bits
+
+
+@numba.njit(cache=True)
+def plain_run(data, position, end):  # type: ignore[no-untyped-def]
+    """Return (where the run of ASCII letters and digits at `position` ends, whether a letter is in it)."""
+    has_letters = False
+    while position < end:
+        if position + 8 > data.size:
+            byte = data[position] | 32
+            if not (97 <= byte <= 122 or 48 <= data[position] <= 57):
+                break
+            has_letters |= byte >= 97
+            position += 1
+            continue
+        letters, digits = letters_and_digits(load_word(data, position))
+        others = ~(letters | digits) & TOP_BITS
+        length = min(np.int64(trailing_zeros(others) >> np.uint64(3)), end - position)
+        letters <<= np.uint64(8 * (8 - length)) if length else np.uint64(0)
+        has_letters |= length > 0 and letters != 0
+        position += length
+        if length < 8:
+            break
+    return position, has_letters
 
 
 @numba.njit(cache=True)

@@ -92,13 +92,13 @@ def _bigram_places(hashes, places, grams, words):  # type: ignore[no-untyped-def
         bit = _ONE << (gram & np.uint64(31))
         word = words[place]
         words[place] = word | bit | ((word & bit) << np.uint64(32))
-    count = 0
+    count = np.int64(0)
     for index in range(hashes.size - 1):
         gram = grams[index]
         word = words[np.int64((gram >> np.uint64(5)) & mask)]
         places[count] = index
         grams[count] = gram
-        count += int((word >> (np.uint64(32) + (gram & np.uint64(31)))) & _ONE)
+        count += np.int64((word >> (np.uint64(32) + (gram & np.uint64(31)))) & _ONE)
     return count
 
 
@@ -124,10 +124,10 @@ def _top(places, slots, table, sums, words, num_places):  # type: ignore[no-unty
 
     The first of several; the text's first where none repeats. Puts each one's count in the place of its slot.
     """
-    highest = 1
+    highest = np.int64(1)
     covered = sums[words] + words - 1
     for index in range(num_places):
-        count = int(table[slots[index]] & _COUNT_BITS)
+        count = np.int64(table[slots[index]] & _COUNT_BITS)
         slots[index] = count
         if count > highest:
             highest = count
@@ -146,7 +146,7 @@ def _repeated(places, slots, table, sums, words, num_places):  # type: ignore[no
     for index in range(num_places):
         slot = slots[index]
         entry = table[slot]
-        count = int(entry & (_COUNT_BITS ^ _IS_SEEN))
+        count = np.int64(entry & (_COUNT_BITS ^ _IS_SEEN))
         slots[index] = count
         place = places[index]
         if place < behind or count < 2:

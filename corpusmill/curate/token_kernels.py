@@ -10,11 +10,13 @@ import numpy as np
 
 from corpusmill.curate.byte_kernels import (
     SEED,
+    TOP_BITS,
     character_kinds,
     hash_bytes,
     letters_and_digits,
     load_word,
     mix,
+    plain_run,
     read_character,
     trailing_zeros,
 )
@@ -63,7 +65,6 @@ for _phrase in _PHRASES:
     _PHRASE_BEGINS[[ord(_phrase[0]), ord(_phrase[0].upper())], ord(_phrase[1]) & 31] = True
 _JAVASCRIPT_BYTES = 10
 
-_TOP_BITS = np.uint64(0x8080808080808080)
 _BYTE_STEP = np.uint64(0x78)
 
 # Places in the running counts behind those of the text: the line being read.
@@ -200,7 +201,7 @@ def _read_plain_word(data, position, end, split, counts, hashes, lengths):  # ty
             return position
         word = load_word(data, last)
         letters, digits = letters_and_digits(word)
-        others = ~(letters | digits) & _TOP_BITS
+        others = ~(letters | digits) & TOP_BITS
         if others:
             break
         value = mix(value ^ word)
@@ -376,10 +377,16 @@ def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # ty
 def _split_core(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the tokens of a chunk without the marks at its ends."""
     piece = position = start
+    is_plain, is_checked, has_letters = True, False, False
     previous = 0
-    is_checked = False
     while position < end:
-        character, size = np.int64(data[position]), 1
+        last, some_letters = plain_run(data, position, end)
+        if last > position:
+            has_letters |= some_letters
+            previous = int(table[data[last - 1]])
+            position = last
+            continue
+        character, size = int(data[position]), 1
         if character >= 128:
             character, size = read_character(data, position, end)
         kinds = character_kinds(table, character)
@@ -388,19 +395,30 @@ def _split_core(data, start, end, table, split, counts, hashes, lengths):  # typ
             if not is_checked and character < 128:
                 is_checked = True
                 if is_address(data, start, end):
+                    is_plain = False
                     break
             length = mark_length(data, position, end, character, size, kinds, previous, table, split)
-        if length:
-            mark = position
-            position += length
-            if is_apostrophe(character) and split & SPLITS_ELISIONS:
-                mark = position  # the article keeps it
-            _add_piece(data, piece, mark, table, counts, hashes, lengths)
-            _add_piece(data, mark, position, table, counts, hashes, lengths)
-            piece = position
-        else:
-            position += size
         previous = kinds
+        if length == 0:
+            is_plain = False
+            position += size
+            continue
+        mark = position
+        position += length
+        if is_apostrophe(character) and split & SPLITS_ELISIONS:
+            mark = position  # the article keeps it
+            is_plain = False
+        if is_plain and piece < mark:
+            _add_word(data, piece, mark, mark - piece, ALPHA * has_letters, counts, hashes, lengths)
+        else:
+            _add_piece(data, piece, mark, table, counts, hashes, lengths)
+        _add_piece(data, mark, position, table, counts, hashes, lengths)
+        piece = position
+        is_plain, has_letters = True, False
+    if is_plain:
+        if piece < end:
+            _add_word(data, piece, end, end - piece, ALPHA * has_letters, counts, hashes, lengths)
+        return
     if split & IS_ENGLISH:
         half = contraction_start(data, piece, end)
         _add_piece(data, piece, half, table, counts, hashes, lengths)
