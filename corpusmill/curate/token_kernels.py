@@ -280,7 +280,7 @@ def _look_inside(data, start, end, counts):  # type: ignore[no-untyped-def]
             counts[_FOUND] |= _phrase_at(data, place, counts[_END])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _note_word(data, start, end, characters, is_alphabetic, counts):  # type: ignore[no-untyped-def]
     counts[WORDS] += 1
     counts[WORD_CHARACTERS] += characters
@@ -291,7 +291,7 @@ def _note_word(data, start, end, characters, is_alphabetic, counts):  # type: ig
         counts[_FOUND] |= _phrase_at(data, start, counts[_END])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _add_word(data, start, end, characters, kinds, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     place = counts[TOKENS]
     hashes[place] = hash_bytes(data, start, end)
@@ -300,7 +300,7 @@ def _add_word(data, start, end, characters, kinds, counts, hashes, lengths):  # 
     _note_word(data, start, end, characters, kinds & ALPHA != 0, counts)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, inline="always")
 def _add_mark(byte, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add a token of one ASCII mark."""
     place = counts[TOKENS]
