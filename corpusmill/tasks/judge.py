@@ -23,6 +23,7 @@ from corpusmill.tasks.verdict_statistics import language_table, spread_table
 
 EXCERPT_CHARACTERS = 160
 
+
 def table(dataset: str) -> str:
     return f"curated/{dataset}/verdicts"
 

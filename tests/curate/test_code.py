@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.curate import code
+from corpusmill.curate.code_header import license_header
 from corpusmill.curate.licenses import PERMISSIVE, is_allowed
-from corpusmill.curate.parsing import parses
 from corpusmill.document import VERDICT_KEYS
 
 GOOD = '''"""Counting words."""
@@ -21,6 +21,9 @@ def count(text: str) -> int:
 def judged(text_rows, text: str, language: str = "Python", license: str | None = "MIT", **rules):
     table = text_rows(text, license=license, meta=[("language", language)])
     return code.judge(table, {"judge": "code", "rules": rules}).to_pylist()[0]
+
+
+WIDE = {"max_line_characters": 5000.0, "max_mean_line_characters": 500.0}
 
 
 @pytest.mark.parametrize(
@@ -43,8 +46,11 @@ def judged(text_rows, text: str, language: str = "Python", license: str | None =
         ("generated", "\n\n# AUTO-GENERATED\n" + GOOD, {}),
         (None, GOOD + "\n" * 5 + "# code that makes auto-generated files\n", {}),
         ("does_not_parse", GOOD.replace(") -> int:", " -> int"), {}),
-        (None, GOOD.replace(") -> int:", " -> int"), {"must_parse": False}),
-        (None, GOOD.replace(") -> int:", " -> int"), {"language": "Rust"}),
+        (None, GOOD.replace(") -> int:", " -> int"), {"max_syntax_error_share": 1.0}),
+        (None, GOOD.replace(") -> int:", " -> int"), {"language": "Fortran"}),
+        ("does_not_parse", "{[(\n" * 400, {"language": "Rust", "min_alphabetic_share": 0, "min_alphanumeric_share": 0}),
+        ("encoded_data", GOOD + "x = [" + "0x1F, 0x8b, " * 150 + "]\n", WIDE),
+        ("encoded_data", "# short\n" * 13 + "y = '" + "QUJD" * 30 + "'\n", {}),
     ],
 )  # fmt: skip
 def test_drop_reason_names_what_is_wrong(text_rows, reason, text, changed):
@@ -62,8 +68,11 @@ def test_statistics_of_a_small_file_are_as_counted_by_hand(text_rows):
             "alphanumeric_share": 8 / 17,
             "alphabetic_share": 6 / 17,
             "longest_encoded_run": 2,
+            "encoded_share": 0,
+            "bracket_depth": 0,
             "generated_markers": 0,
-            "parses": 1,
+            "license_header_characters": 0,
+            "syntax_error_share": 0,
             "license": "MIT",
         }
     )
@@ -81,7 +90,7 @@ def test_verdicts_have_their_schema(text_rows):
     verdicts = code.judge(text_rows(GOOD, None, license="MIT"), {})
     assert verdicts.schema.names == [name for name in code.verdict_schema().names if name != "text_file"]
     assert len(verdicts) == 1
-    assert verdicts["parses"].to_pylist() == [None]
+    assert verdicts["syntax_error_share"].to_pylist() == [None]
 
 
 @pytest.mark.parametrize(
@@ -124,21 +133,32 @@ def test_licence_gate_agrees_with_python(expression):
     assert is_allowed(expression, ["MIT"]) is expected
 
 
+MIT = "# Copyright (c) 2020 Ann\n# Licensed under the MIT License\n"
+
+
 @pytest.mark.parametrize(
-    ("language", "text", "expected"),
+    ("text", "header"),
     [
-        ("Python", "x = '\\d'\n", True),
-        ("Python", "print 'python 2'\n", False),
-        ("Python", "x = " + "(" * 10_000, False),
-        ("Python", "x = " + "-" * 100_000 + "1", False),
-        ("Python", "a\x00b", False),
-        ("JSON", '{"a": [1, 2]}', True),
-        ("JSON", "[" * 100_000, False),
-        ("TOML", "a = 1\n[b]\n", True),
-        ("TOML", "a = ", False),
-        ("Rust", "fn main( {", None),
-        (None, "x", None),
+        (MIT + "\nimport os\n", MIT.rstrip()),
+        ("#!/bin/sh\n" + MIT + "ls\n", MIT.rstrip()),
+        ("/* Copyright 2020\n   Ann. */\n#include <a.h>\n", "/* Copyright 2020\n   Ann. */"),
+        ("<?php\n// SPDX-License-Identifier: MIT\necho 1;\n", "// SPDX-License-Identifier: MIT"),
+        ("# A tool that counts\nimport os\n# Copyright\n", ""),
+        ("import os\n" + MIT, ""),
+        ("#include <license.h>\n", ""),
+        ("", ""),
+        ("/* copyright, never closed", ""),
+        ("\n" * 100_000, ""),
     ],
-)
-def test_parsers(language, text, expected):
-    assert parses(text, language) is expected
+)  # fmt: skip
+def test_licence_headers(text, header):
+    start, end = license_header(text)
+    assert text[start:end] == header
+
+
+def test_licence_headers_are_cut_where_a_dataset_wants_it(text_rows):
+    found = judged(text_rows, MIT + "\n" + GOOD, cuts_license_headers=True)
+    assert found["license_header_characters"] == len(MIT) - 1
+    assert [(edit["start"], edit["end"], edit["kind"]) for edit in found["edits"]] == [
+        (0, len(MIT) - 1, "license_header")
+    ]

@@ -53,7 +53,7 @@ CODE = st.fixed_dictionaries(
         "min_alphabetic_share": SHARES,
         "max_encoded_run": WORDS,
         "max_generated_markers": WORDS,
-        "must_parse": st.booleans(),
+        "max_syntax_error_share": SHARES,
     },
 )
 STEM = st.fixed_dictionaries(
@@ -101,7 +101,7 @@ def test_thresholds_of_a_language_decide_its_rows_alone(text_rows):
         ("web", {"min_words": 7, "by_language": {}}, ["stop_words", "min_line_words"]),
         ("web", {"stop_words": ["a", "b"], "masks_pii": False}, ["stop_words", "masks_pii"]),
         ("web", {"max_words": 7, "languages": []}, []),
-        ("code", {"marker_lines": 9, "must_parse": False}, ["marker_lines"]),
+        ("code", {"marker_lines": 9, "max_syntax_error_share": 1}, ["marker_lines"]),
         ("stem", {"min_words": 7}, []),
     ],
 )

@@ -1,0 +1,69 @@
+"""The judge's own task on a leased Spark of two cores: Parquet files of texts to verdict files, in a lake of its own."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.document import EXTRACTED
+from corpusmill.engines.lease import lease
+from corpusmill.engines.service import EngineSettings
+from corpusmill.engines.shards import ShardPlan, run_shards
+from corpusmill.engines.spark import SparkEngine
+from corpusmill.lake.store import LakeSettings, StoreSettings
+from corpusmill.lake.tables import Lake
+from corpusmill.tasks import judge
+
+SHARDS = 12
+PARAMETERS = {"judge": "web", "rules": {"identifies_language": False, "masks_pii": False, "languages": []}}
+"""The heuristic rules alone, as the bare ones are timed."""
+_TABLE = "curated/web/verdicts"
+
+
+def spark_megabytes_per_second(texts: list[str], languages: list[str]) -> float:
+    """Write the texts SHARDS times, judge them once to warm up and once for the time; return MB of text a second."""
+    with tempfile.TemporaryDirectory(prefix="corpusmill-spark-", ignore_cleanup_errors=True) as folder:
+        lake = Lake(LakeSettings(store=StoreSettings(root=f"{folder}/lake")))
+        keys = [_write(lake, texts, languages, number) for number in range(SHARDS)]
+        settings = EngineSettings(service={"master": "local[2]", "driver_memory": "2g"}, linger_seconds=0)
+        with lease("spark", settings, state_folder=Path(folder)) as endpoint:
+            engine = SparkEngine(endpoint)
+            _judge(lake, engine, keys[:2], partition="warm")
+            seconds = _judge(lake, engine, keys, partition="timed")
+            engine.close()
+        lake.close()
+    return SHARDS * sum(len(text.encode()) for text in texts) / 1e6 / seconds
+
+
+def _judge(lake: Lake, engine: SparkEngine, keys: list[str], *, partition: str) -> float:
+    plan = ShardPlan(
+        function="corpusmill.tasks.judge:judge_shard",
+        inputs=[{"text_file": key} for key in keys],
+        parameters=PARAMETERS,
+        schema=judge.schema(PARAMETERS),
+    )
+    started = time.perf_counter()
+    run_shards(plan, engine=engine, lake=lake, attempt=lake.begin(_TABLE, partition, plan.schema))
+    return time.perf_counter() - started
+
+
+def _write(lake: Lake, texts: list[str], languages: list[str], number: int) -> str:
+    rows = [
+        {
+            "doc_id": f"{number:04d}{place:08d}",
+            "source": "web",
+            "snapshot": "1",
+            "locator": str(place),
+            "declared_language": language,
+            "text": text,
+            "meta": [],
+        }
+        for place, (text, language) in enumerate(zip(texts, languages, strict=True))
+    ]
+    key = f"texts/{number:04d}.parquet"
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=EXTRACTED), sink, compression="zstd")
+    lake.store.write(key, sink.getvalue().to_pybytes())
+    return key
