@@ -21,6 +21,7 @@ KINDS = {
     "sequences": {"spark", "iceberg"},
     "plan": {"python", "iceberg"},
     "report": {"python", "iceberg"},
+    "classifier": {"python", "iceberg"},
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"

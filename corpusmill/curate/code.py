@@ -4,7 +4,7 @@ The language is the file's programming language, from its name; natural language
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,12 @@ from corpusmill.curate.code_kernels import STATISTICS, measure_code
 from corpusmill.curate.decisions import Check, at_least, at_most, is_one_of, limit_checks
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.edits import Edit
+from corpusmill.curate.license_evidence import STATISTICS as LICENSE_STATISTICS
+from corpusmill.curate.license_evidence import resolve_licenses
 from corpusmill.curate.licenses import PERMISSIVE, is_allowed
-from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
+from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii_kinds import CODE_PII
 from corpusmill.curate.syntax import LANGUAGES, syntax_error_share
 from corpusmill.curate.verdicts import Judged
 
@@ -71,7 +75,9 @@ class CodeRules:
     cuts_license_headers: bool = False
     """Cut comments on top that speak of the licence; the licence itself is in the verdict."""
     masks_pii: bool = True
-    """E-mail addresses only: in code, four numbers with dots are mostly a version."""
+    """The kinds of CODE_PII; False looks for none."""
+    pii: Mapping[str, str] = field(default_factory=dict)
+    """By kind of personal data: `mask`, `drop` or `leave`, where that differs from CODE_PII."""
 
 
 _STATISTICS = (*STATISTICS, "generated_markers", "license_header_characters", "syntax_error_share")
@@ -92,14 +98,16 @@ _LIMITS = (
 """In the order in which they name the drop reason; licence and language stand before them."""
 
 
-DECISIVE = ("language", "license", *(limit.statistic for limit in _LIMITS))
-MEASURED_WITH = ("generated_markers", "marker_lines", "masks_pii", "cuts_license_headers")
+DECISIVE = ("language", "license", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
+MEASURED_WITH = ("generated_markers", "marker_lines", "masks_pii", "pii", "cuts_license_headers")
 MEASURED = "generated_markers"
 
 
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of source files: the licence too, as it decides."""
-    return verdicts.verdict_schema(_STATISTICS, pa.field("license", pa.string()))
+    return verdicts.verdict_schema(
+        [*_STATISTICS, *LICENSE_STATISTICS, *PII_STATISTICS], pa.field("license", pa.string())
+    )
 
 
 def rules(parameters: Mapping[str, Any]) -> CodeRules:
@@ -127,6 +135,7 @@ def checks(measured: pa.Table, own: CodeRules) -> list[Check]:
         *_license_checks(measured["license"], own),
         Check(reason="language_not_wanted", is_broken=is_other),
         *limit_checks(_LIMITS, measured, own),
+        *pii_checks(measured, policy_of(own, CODE_PII)),
     ]
 
 
@@ -144,13 +153,20 @@ def _judge(texts: pa.Table, own: CodeRules) -> pa.Table:
     statistics["syntax_error_share"] = _syntax_error_shares(contents, languages, statistics["bracket_depth"])
     for name in ("generated_markers", "license_header_characters", "syntax_error_share"):
         statistics[name][is_long] = np.nan
-    masks = [_edits(text, header, own) for text, header in zip(contents, headers, strict=True)]
+    licenses = resolve_licenses(texts)
+    pii = look_for_pii(texts["text"], policy_of(own, CODE_PII))
+    edits = [[*masks, *_header_cut(header, own)] for masks, header in zip(pii.edits, headers, strict=True)]
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=[None] * len(texts),
-        edits=edits_column(NO_CUTS, masks),
-        statistics=statistics | {"license": texts["license"]},
+        edits=edits_column(NO_CUTS, edits),
+        statistics={
+            **statistics,
+            **licenses.statistics,
+            **pii.statistics,
+            "license": pa.array(licenses.expressions, pa.string()),
+        },
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 
@@ -173,8 +189,6 @@ def _syntax_error_shares(contents: list[str], languages: list[str | None], depth
     return np.array([np.nan if share is None else share for share in shares], np.float64)
 
 
-def _edits(text: str, header: tuple[int, int], own: CodeRules) -> list[Edit]:
-    edits = find_pii(text, has_ip_addresses=False) if own.masks_pii else []
-    if own.cuts_license_headers and header[1]:
-        edits = [*edits, Edit(start=header[0], end=header[1], kind="license_header")]
-    return edits
+def _header_cut(header: tuple[int, int], own: CodeRules) -> list[Edit]:
+    start, end = header
+    return [Edit(start=start, end=end, kind="license_header")] if own.cuts_license_headers and end else []

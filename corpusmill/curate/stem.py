@@ -6,7 +6,7 @@ into TeX is not seen here.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from corpusmill.curate import verdicts
 from corpusmill.curate.decisions import Check, at_least, at_most, language_checks, limit_checks
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.language import detect_languages
-from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
+from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.verdicts import Judged
 from corpusmill.curate.web import WebRules, measure
 
@@ -46,6 +48,9 @@ class StemRules:
     max_duplicate_line_character_share: float = 0.2
     """Gopher, table A1."""
     masks_pii: bool = True
+    """The kinds of WEB_PII; False looks for none."""
+    pii: Mapping[str, str] = field(default_factory=dict)
+    """By kind of personal data: `mask`, `drop` or `leave`, where that differs from WEB_PII."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory."""
 
@@ -66,8 +71,8 @@ _LIMITS = (
 """In the order in which they name the drop reason; language stands before the last."""
 
 
-DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS))
-MEASURED_WITH = ("masks_pii",)
+DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
+MEASURED_WITH = ("masks_pii", "pii")
 MEASURED = "words"
 
 
@@ -78,7 +83,7 @@ def rules(parameters: Mapping[str, Any]) -> StemRules:
 
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of STEM texts."""
-    return verdicts.verdict_schema(_STATISTICS)
+    return verdicts.verdict_schema([*_STATISTICS, *PII_STATISTICS])
 
 
 def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
@@ -105,7 +110,8 @@ def find_formulas(text: str) -> list[tuple[int, int]]:
 def checks(measured: pa.Table, own: StemRules) -> list[Check]:
     """Return every rule applied to what is stored about texts."""
     limits = limit_checks(_LIMITS, measured, own)
-    return [*limits[:-1], *language_checks(measured, own), limits[-1]]
+    pii = pii_checks(measured, policy_of(own, WEB_PII))
+    return [*limits[:-1], *language_checks(measured, own), limits[-1], *pii]
 
 
 def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
@@ -118,12 +124,13 @@ def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
     statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
         formulas, measured["characters"]
     )
+    pii = look_for_pii(texts["text"], policy_of(own, WEB_PII))
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=scores,
-        edits=edits_column(NO_CUTS, [find_pii(text) if own.masks_pii else [] for text in contents]),
-        statistics=statistics,
+        edits=edits_column(NO_CUTS, pii.edits),
+        statistics={**statistics, **pii.statistics},
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.curate import verdicts
 from corpusmill.curate.decisions import (
@@ -23,14 +22,17 @@ from corpusmill.curate.decisions import (
     value_by_language,
 )
 from corpusmill.curate.edit_columns import edits_column
-from corpusmill.curate.language import detect_languages
+from corpusmill.curate.language import IDENTIFIED, identify
+from corpusmill.curate.language_codes import language_code
 from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
-from corpusmill.curate.pii import find_pii
+from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
+from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
 from corpusmill.curate.verdicts import Judged
 
 _FEW_TEXTS = 1024
-_FOR_ALL_LANGUAGES = ("languages", "identifies_language", "max_word_characters", "masks_pii", "max_characters")
+_FOR_ALL_LANGUAGES = ("languages", "identifies_language", "max_word_characters", "masks_pii", "pii", "max_characters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class WebRules:
     """Thresholds, each from the paper named; a page is dropped when a statistic lies outside."""
 
     languages: tuple[str, ...] = ("en",)
-    """Codes of lid.176; empty keeps every language."""
+    """ISO 639-1 codes, 639-3 where there is none (`language_codes`); empty keeps every language."""
     identifies_language: bool = True
     """False takes the language that each record declares, where a source is known to be right; its score is null."""
     min_language_score: float = 0.65
@@ -84,12 +86,19 @@ class WebRules:
     max_newline_ratio: float = 0.3
     """FineWeb's published code (datatrove, `new_line_ratio`): newlines per token."""
     masks_pii: bool = True
+    """The kinds of WEB_PII; False looks for none."""
+    pii: Mapping[str, str] = field(default_factory=dict)
+    """By kind of personal data: `mask`, `drop` or `leave`, where that differs from WEB_PII."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory to about 0.5 GB. C4's longest page has under 2,000,000."""
     by_language: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: LANGUAGE_RULES)
     """What differs for a language, by its code and the names above; `{}` judges all languages alike."""
 
     def __post_init__(self) -> None:
+        for language in self.languages:
+            if language_code(language) != language:
+                raise ValueError(f"the language {language!r} is written {language_code(language)!r} here")
+        policy_of(self, WEB_PII)
         for shares, sizes in ((self.max_top_ngram_shares, "2 to 4"), (self.max_duplicate_ngram_shares, "5 to 10")):
             wanted = 3 if sizes == "2 to 4" else 6
             if len(shares) != wanted:
@@ -102,7 +111,7 @@ class WebRules:
                 )
 
 
-MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "identifies_language")
+MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "pii", "identifies_language")
 MEASURED = "words"
 
 _LIMITS = (
@@ -147,12 +156,12 @@ _LIMITS = (
 """In the order in which they name the drop reason: Gopher, C4, FineWeb."""
 
 
-DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS))
+DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
 
 
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of web pages."""
-    return verdicts.verdict_schema(STATISTICS)
+    return verdicts.verdict_schema([*STATISTICS, *PII_STATISTICS, "main_language_share"], IDENTIFIED.field("languages"))
 
 
 def rules(parameters: Mapping[str, Any]) -> WebRules:
@@ -178,6 +187,7 @@ def checks(measured: pa.Table, own: WebRules) -> list[Check]:
         Check(reason="too_long", is_broken=too_long),
         *language_checks(measured, own),
         *heuristic_checks(measured, own),
+        *pii_checks(measured, policy_of(own, WEB_PII)),
     ]
 
 
@@ -187,16 +197,21 @@ def heuristic_checks(measured: pa.Table, own: WebRules) -> list[Check]:
 
 
 def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
-    contents = _contents(texts["text"], own) if own.identifies_language or own.masks_pii else []
-    languages, scores = detect_languages(contents) if own.identifies_language else _declared(texts)
+    identified = identify(texts["text"]) if own.identifies_language else _declared(texts)
+    languages = identified["language"].to_pylist()
     measured = measure(texts["text"], own, languages)
-    masks = [find_pii(text) for text in contents] if own.masks_pii else [()] * len(texts)
+    pii = look_for_pii(texts["text"], policy_of(own, WEB_PII))
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
-        language_scores=scores,
-        edits=edits_column(measured.cuts, masks),
-        statistics=measured.statistics,
+        language_scores=identified["language_score"].to_pylist(),
+        edits=edits_column(measured.cuts, pii.edits),
+        statistics={
+            **measured.statistics,
+            **pii.statistics,
+            "main_language_share": identified["main_language_share"].to_numpy(),
+            "languages": identified["languages"],
+        },
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 
@@ -219,13 +234,7 @@ def measure(column: pa.ChunkedArray, own: WebRules, languages: Sequence[str | No
     return measure_texts(column, reading)
 
 
-def _contents(column: pa.ChunkedArray, own: WebRules) -> list[str]:
-    """Return the texts, empty ones for those that are too long to be looked at."""
-    is_long = pc.greater(pc.utf8_length(column), own.max_characters)
-    return pc.if_else(is_long, "", column).to_pylist()
-
-
-def _declared(texts: pa.Table) -> tuple[list[str | None], list[float | None]]:
-    """Return the languages that the records declare, without region (`en` of `en-US`), and no scores."""
-    declared = [tag and tag.partition("-")[0].lower() for tag in texts["declared_language"].to_pylist()]
-    return declared, [None] * len(declared)
+def _declared(texts: pa.Table) -> pa.Table:
+    """Return IDENTIFIED rows of the languages that the records declare, without region (`en` of `en-US`), without scores."""
+    declared = [tag and language_code(tag.partition("-")[0].lower()) for tag in texts["declared_language"].to_pylist()]
+    return pa.Table.from_pylist([{"language": language} for language in declared], schema=IDENTIFIED)

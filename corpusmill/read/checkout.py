@@ -6,9 +6,11 @@ a file are listed once a file; that is cheap beside reading it.
 
 from pyarrow import fs
 
+from corpusmill.curate.license_notices import find_license_file
 from corpusmill.lake.store import Store
-from corpusmill.read.license_text import is_license_file, license_of_text
+from corpusmill.read.license_files import is_license_file
 
+UNIDENTIFIED = "LicenseRef-unidentified"
 _MOST_BYTES = 1 << 20
 
 
@@ -32,5 +34,6 @@ def _folder_licenses(store: Store, folder: str) -> list[str]:
 
 
 def _read_license(store: Store, uri: str) -> str:
+    """Return the licence of a file; UNIDENTIFIED, which no gate lets through, where it is none that is known."""
     with store.open_input(uri) as file:
-        return license_of_text(file.read(_MOST_BYTES).decode("utf-8", "replace"))
+        return find_license_file(file.read(_MOST_BYTES).decode("utf-8", "replace")) or UNIDENTIFIED

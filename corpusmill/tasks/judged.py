@@ -8,10 +8,13 @@ import pyarrow.compute as pc
 from corpusmill.lake.reading import read_rows
 from corpusmill.lake.store import Store
 
+_COLUMNS = ("doc_id", "text_file", "drop_reason", "language", "license", "edits")
+"""Of these, the ones that a judge writes: licences are of source files."""
+
 
 def judged_texts(store: Store, verdict_file: str) -> Iterator[tuple[str, pa.Table]]:
     """Yield (text file, its verdicts) of one verdict file; raises ValueError when a document was judged twice."""
-    verdicts = read_rows(store, verdict_file, columns=("doc_id", "text_file", "drop_reason", "language", "edits"))
+    verdicts = read_rows(store, verdict_file, columns=_COLUMNS)
     if pc.count_distinct(verdicts["doc_id"]).as_py() != len(verdicts):
         raise ValueError(f"{verdict_file} judges a document twice; materialize its partition again")
     for text_file in pc.unique(verdicts["text_file"]).to_pylist():

@@ -14,8 +14,6 @@ from corpusmill.read.snapshot import fetch_payloads, list_records
 
 GPL = "Classifier: License :: OSI Approved :: GNU General Public License"
 METADATA = "Metadata-Version: 2.1\nName: p\nLicense-Expression: MIT\n\nLicense: GPL is only mentioned here\n"
-MIT = b"""Permission is hereby granted, free of charge, to any person obtaining a copy of this software.
-The above copyright notice and this permission notice shall be included."""
 FILES = {
     "p-1/src/b.py": b"print(1)\n",
     "p-1/PKG-INFO": METADATA.encode(),
@@ -81,21 +79,6 @@ def test_wheel_is_read_with_its_metadata(read):
     listed, fetched = read("p-1-py3-none-any.whl", wheel(files))
     assert listed["declared_license"].to_pylist() == ["Apache-2.0"]
     assert fetched == [(b"x = 1\n", None)]
-
-
-@pytest.mark.parametrize(
-    ("story", "files", "license"),
-    [
-        ("no metadata", {"p-1/LICENSE": MIT, "p-1/a.py": b""}, "MIT"),
-        ("metadata that says nothing", {"p-1/PKG-INFO": b"Name: p\n", "p-1/COPYING": MIT, "p-1/a.py": b""}, "MIT"),
-        ("metadata goes first", {"p-1/LICENSE": b"ask me", "p-1/PKG-INFO": METADATA.encode(), "p-1/a.py": b""}, "MIT"),
-        ("a vendored licence is not the package's", {"p-1/src/v/LICENSE": MIT, "p-1/a.py": b""}, None),
-        ("a text nobody knows", {"p-1/LICENSE": b"ask me", "p-1/a.py": b""}, "LicenseRef-unidentified"),
-    ],
-)
-def test_licence_file_speaks_where_metadata_does_not(read, story, files, license):
-    listed, _ = read("p-1.tar.gz", tar(files), include=["*.py"])
-    assert listed["declared_license"].to_pylist() == [license], story
 
 
 def test_patterns_choose_members(read):
