@@ -16,7 +16,7 @@ MIT = """MIT License
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in it.
 The above copyright notice and this permission notice shall be included in all copies.
 """
-BSD = "BSD 2-Clause License\n\nRedistribution and use in source and binary forms, with or without modification, are permitted:"
+BSD = "SPDX-License-Identifier: BSD-2-Clause\n\nRedistribution and use in source and binary forms, with or without modification, are permitted:"
 GPL = "GNU GENERAL PUBLIC LICENSE\n   Version 3, 29 June 2007"
 
 
