@@ -3,7 +3,6 @@
 The strictest witness decides; equally strict ones must all be met. Silence of all three is no permission.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +24,7 @@ class Licenses:
 
     expressions: list[str | None]
     """SPDX expressions; None where nothing is known."""
-    statistics: Mapping[str, np.ndarray]
+    statistics: dict[str, np.ndarray]
     """n float64 values under each name of STATISTICS."""
 
 

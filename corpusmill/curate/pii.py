@@ -52,8 +52,10 @@ def find_pii(texts: pa.ChunkedArray, policy: PiiPolicy) -> list[list[Edit]]:
 
     Spans are in characters, sorted by start, and may overlap: `merge_edits` makes one of those that do.
     """
-    data, offsets = text_buffers(texts)
     kinds = policy.kinds
+    if not kinds:
+        return [[] for _ in range(len(texts))]
+    data, offsets = text_buffers(texts)
     wanted = sum(1 << look for look, its_kinds in _LOOKS.items() if its_kinds & kinds)
     candidates = pii_kernels.find_candidates(data, offsets, wanted)
     edits: list[list[Edit]] = [[] for _ in range(len(offsets) - 1)]
