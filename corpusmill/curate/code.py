@@ -22,8 +22,9 @@ from corpusmill.curate.license_evidence import STATISTICS as LICENSE_STATISTICS
 from corpusmill.curate.license_evidence import resolve_licenses
 from corpusmill.curate.licenses import PERMISSIVE, is_allowed
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import CODE_PII
+from corpusmill.curate.pii_rules import personal_data_check, pii_policy
 from corpusmill.curate.syntax import LANGUAGES, syntax_error_share
 from corpusmill.curate.verdicts import Judged
 
@@ -75,12 +76,15 @@ class CodeRules:
     cuts_license_headers: bool = False
     """Cut comments on top that speak of the licence; the licence itself is in the verdict."""
     masks_pii: bool = True
-    """The kinds of CODE_PII; False looks for none."""
-    pii: Mapping[str, str] = field(default_factory=dict)
-    """By kind of personal data: `mask`, `drop` or `leave`, where that differs from CODE_PII."""
+    """Keys, passwords and e-mail: in code, four numbers with dots are mostly a version."""
+    pii_actions: Mapping[str, str] = field(default_factory=dict)
+    """What differs from `CODE_PII`, by kind: `mask`, `drop` the file, or `leave`."""
 
 
-_STATISTICS = (*STATISTICS, "generated_markers", "license_header_characters", "syntax_error_share")
+_STATISTICS = (
+    *(*STATISTICS, "generated_markers", "license_header_characters", "syntax_error_share"),
+    *(*PII_STATISTICS, *LICENSE_STATISTICS),
+)
 
 _LIMITS = (
     at_least("min_characters", "characters", "too_short"),
@@ -99,15 +103,13 @@ _LIMITS = (
 
 
 DECISIVE = ("language", "license", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
-MEASURED_WITH = ("generated_markers", "marker_lines", "masks_pii", "pii", "cuts_license_headers")
+MEASURED_WITH = ("generated_markers", "marker_lines", "masks_pii", "pii_actions", "cuts_license_headers")
 MEASURED = "generated_markers"
 
 
 def verdict_schema() -> pa.Schema:
     """Return the schema of a verdicts table of source files: the licence too, as it decides."""
-    return verdicts.verdict_schema(
-        [*_STATISTICS, *LICENSE_STATISTICS, *PII_STATISTICS], pa.field("license", pa.string())
-    )
+    return verdicts.verdict_schema(_STATISTICS, pa.field("license", pa.string()))
 
 
 def rules(parameters: Mapping[str, Any]) -> CodeRules:
@@ -135,7 +137,7 @@ def checks(measured: pa.Table, own: CodeRules) -> list[Check]:
         *_license_checks(measured["license"], own),
         Check(reason="language_not_wanted", is_broken=is_other),
         *limit_checks(_LIMITS, measured, own),
-        *pii_checks(measured, policy_of(own, CODE_PII)),
+        personal_data_check(measured, pii_policy(CODE_PII, own)),
     ]
 
 
@@ -153,20 +155,16 @@ def _judge(texts: pa.Table, own: CodeRules) -> pa.Table:
     statistics["syntax_error_share"] = _syntax_error_shares(contents, languages, statistics["bracket_depth"])
     for name in ("generated_markers", "license_header_characters", "syntax_error_share"):
         statistics[name][is_long] = np.nan
+    policy = pii_policy(CODE_PII, own)
+    masks = find_pii(texts["text"], policy)
     licenses = resolve_licenses(texts)
-    pii = look_for_pii(texts["text"], policy_of(own, CODE_PII))
-    edits = [[*masks, *_header_cut(header, own)] for masks, header in zip(pii.edits, headers, strict=True)]
+    statistics |= count_pii(masks, policy) | licenses.statistics
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=[None] * len(texts),
-        edits=edits_column(NO_CUTS, edits),
-        statistics={
-            **statistics,
-            **licenses.statistics,
-            **pii.statistics,
-            "license": pa.array(licenses.expressions, pa.string()),
-        },
+        edits=edits_column(NO_CUTS, [_edits(*pair, own) for pair in zip(masks, headers, strict=True)]),
+        statistics=statistics | {"license": pa.array(licenses.expressions, pa.string())},
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 
@@ -189,6 +187,7 @@ def _syntax_error_shares(contents: list[str], languages: list[str | None], depth
     return np.array([np.nan if share is None else share for share in shares], np.float64)
 
 
-def _header_cut(header: tuple[int, int], own: CodeRules) -> list[Edit]:
-    start, end = header
-    return [Edit(start=start, end=end, kind="license_header")] if own.cuts_license_headers and end else []
+def _edits(masks: list[Edit], header: tuple[int, int], own: CodeRules) -> list[Edit]:
+    if own.cuts_license_headers and header[1]:
+        return [*masks, Edit(start=header[0], end=header[1], kind="license_header")]
+    return masks

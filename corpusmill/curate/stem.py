@@ -17,8 +17,9 @@ from corpusmill.curate.decisions import Check, at_least, at_most, language_check
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.language import detect_languages
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import WEB_PII
+from corpusmill.curate.pii_rules import personal_data_check, pii_policy
 from corpusmill.curate.verdicts import Judged
 from corpusmill.curate.web import WebRules, measure
 
@@ -48,9 +49,8 @@ class StemRules:
     max_duplicate_line_character_share: float = 0.2
     """Gopher, table A1."""
     masks_pii: bool = True
-    """The kinds of WEB_PII; False looks for none."""
-    pii: Mapping[str, str] = field(default_factory=dict)
-    """By kind of personal data: `mask`, `drop` or `leave`, where that differs from WEB_PII."""
+    pii_actions: Mapping[str, str] = field(default_factory=dict)
+    """What differs from `WEB_PII`, by kind: `mask`, `drop` the text, or `leave`."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory."""
 
@@ -72,7 +72,7 @@ _LIMITS = (
 
 
 DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
-MEASURED_WITH = ("masks_pii", "pii")
+MEASURED_WITH = ("masks_pii", "pii_actions")
 MEASURED = "words"
 
 
@@ -110,8 +110,8 @@ def find_formulas(text: str) -> list[tuple[int, int]]:
 def checks(measured: pa.Table, own: StemRules) -> list[Check]:
     """Return every rule applied to what is stored about texts."""
     limits = limit_checks(_LIMITS, measured, own)
-    pii = pii_checks(measured, policy_of(own, WEB_PII))
-    return [*limits[:-1], *language_checks(measured, own), limits[-1], *pii]
+    pii = personal_data_check(measured, pii_policy(WEB_PII, own))
+    return [*limits[:-1], *language_checks(measured, own), limits[-1], pii]
 
 
 def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
@@ -124,13 +124,14 @@ def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
     statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
         formulas, measured["characters"]
     )
-    pii = look_for_pii(texts["text"], policy_of(own, WEB_PII))
+    policy = pii_policy(WEB_PII, own)
+    masks = find_pii(texts["text"], policy)
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=scores,
-        edits=edits_column(NO_CUTS, pii.edits),
-        statistics={**statistics, **pii.statistics},
+        edits=edits_column(NO_CUTS, masks),
+        statistics=statistics | count_pii(masks, policy),
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 

@@ -26,13 +26,21 @@ from corpusmill.curate.language import IDENTIFIED, identify
 from corpusmill.curate.language_codes import language_code
 from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii_judged import look_for_pii, pii_checks, policy_of
+from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import WEB_PII
+from corpusmill.curate.pii_rules import personal_data_check, pii_policy
 from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
 from corpusmill.curate.verdicts import Judged
 
 _FEW_TEXTS = 1024
-_FOR_ALL_LANGUAGES = ("languages", "identifies_language", "max_word_characters", "masks_pii", "pii", "max_characters")
+_FOR_ALL_LANGUAGES = (
+    "languages",
+    "identifies_language",
+    "max_word_characters",
+    "masks_pii",
+    "pii_actions",
+    "max_characters",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +95,7 @@ class WebRules:
     """FineWeb's published code (datatrove, `new_line_ratio`): newlines per token."""
     masks_pii: bool = True
     """The kinds of WEB_PII; False looks for none."""
-    pii: Mapping[str, str] = field(default_factory=dict)
+    pii_actions: Mapping[str, str] = field(default_factory=dict)
     """By kind of personal data: `mask`, `drop` or `leave`, where that differs from WEB_PII."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory to about 0.5 GB. C4's longest page has under 2,000,000."""
@@ -98,7 +106,7 @@ class WebRules:
         for language in self.languages:
             if language_code(language) != language:
                 raise ValueError(f"the language {language!r} is written {language_code(language)!r} here")
-        policy_of(self, WEB_PII)
+        pii_policy(WEB_PII, self)
         for shares, sizes in ((self.max_top_ngram_shares, "2 to 4"), (self.max_duplicate_ngram_shares, "5 to 10")):
             wanted = 3 if sizes == "2 to 4" else 6
             if len(shares) != wanted:
@@ -111,7 +119,14 @@ class WebRules:
                 )
 
 
-MEASURED_WITH = ("stop_words", "min_line_words", "max_word_characters", "masks_pii", "pii", "identifies_language")
+MEASURED_WITH = (
+    "stop_words",
+    "min_line_words",
+    "max_word_characters",
+    "masks_pii",
+    "pii_actions",
+    "identifies_language",
+)
 MEASURED = "words"
 
 _LIMITS = (
@@ -187,7 +202,7 @@ def checks(measured: pa.Table, own: WebRules) -> list[Check]:
         Check(reason="too_long", is_broken=too_long),
         *language_checks(measured, own),
         *heuristic_checks(measured, own),
-        *pii_checks(measured, policy_of(own, WEB_PII)),
+        personal_data_check(measured, pii_policy(WEB_PII, own)),
     ]
 
 
@@ -200,15 +215,16 @@ def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
     identified = identify(texts["text"]) if own.identifies_language else _declared(texts)
     languages = identified["language"].to_pylist()
     measured = measure(texts["text"], own, languages)
-    pii = look_for_pii(texts["text"], policy_of(own, WEB_PII))
+    policy = pii_policy(WEB_PII, own)
+    masks = find_pii(texts["text"], policy)
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=identified["language_score"].to_pylist(),
-        edits=edits_column(measured.cuts, pii.edits),
+        edits=edits_column(measured.cuts, masks),
         statistics={
             **measured.statistics,
-            **pii.statistics,
+            **count_pii(masks, policy),
             "main_language_share": identified["main_language_share"].to_numpy(),
             "languages": identified["languages"],
         },
