@@ -7,11 +7,9 @@ a file are listed once a file; that is cheap beside reading it.
 from pyarrow import fs
 
 from corpusmill.curate.license_notices import find_license_file
+from corpusmill.curate.licenses import UNKNOWN
 from corpusmill.lake.store import Store
-from corpusmill.read.license_files import is_license_file
-
-UNIDENTIFIED = "LicenseRef-unidentified"
-_MOST_BYTES = 1 << 20
+from corpusmill.read.license_files import MAX_BYTES, is_license_file
 
 
 def checkout_license(store: Store, root: str, path: str) -> str | None:
@@ -34,6 +32,6 @@ def _folder_licenses(store: Store, folder: str) -> list[str]:
 
 
 def _read_license(store: Store, uri: str) -> str:
-    """Return the licence of a file; UNIDENTIFIED, which no gate lets through, where it is none that is known."""
+    """Return what a licence file says; one of a few words is unknown too, as no metadata speaks beside it."""
     with store.open_input(uri) as file:
-        return find_license_file(file.read(_MOST_BYTES).decode("utf-8", "replace")) or UNIDENTIFIED
+        return find_license_file(file.read(MAX_BYTES).decode("utf-8", "replace")) or UNKNOWN

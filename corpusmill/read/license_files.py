@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from corpusmill.curate.license_evidence import LICENSE_FILE
 from corpusmill.curate.license_notices import find_license_file
 from corpusmill.read.package_license import declared_in_manifest, declared_license
 
@@ -29,12 +28,12 @@ class PackageLicenses:
     by_folder: Mapping[str, str]
     """Expressions of the licence files, by the folder that they lie in ("" is the top)."""
 
-    def meta(self, path: str) -> dict[str, str]:
-        """Return the entry of a member's `meta`: the licence file in its folder, or in the nearest one above."""
+    def nearest(self, path: str) -> str | None:
+        """Return what the licence file in a member's folder says, or in the nearest one above."""
         folder = posixpath.dirname(_plain(path))
         while folder and folder not in self.by_folder:
             folder = posixpath.dirname(folder)
-        return {LICENSE_FILE: self.by_folder[folder]} if folder in self.by_folder else {}
+        return self.by_folder.get(folder)
 
 
 def is_about_licenses(path: str) -> bool:

@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 import pyarrow as pa
 
+from corpusmill.curate.license_evidence import LICENSE_FILE
 from corpusmill.read.file_types import file_type
 from corpusmill.read.license_files import MAX_BYTES, PackageLicenses, is_about_licenses, package_licenses
 from corpusmill.read.options import ReadOptions
@@ -63,13 +64,14 @@ def list_package(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
                 continue
             position = clean_unicode(member.name)
             seen[position] = seen.get(position, 0) + 1
+            in_file = licenses.nearest(member.name)
             meta = {"index": str(member.index), "path": position, "language": kind[0], "package": package}
             yield FoundRecord(
                 position=position if seen[position] == 1 else f"{position}#{seen[position]}",
                 length=member.size,
                 content_type=options.content_type or kind[1],
-                declared_license=licenses.declared or options.declared_license,
-                meta=meta | licenses.meta(member.name),
+                declared_license=licenses.declared or in_file or options.declared_license,
+                meta=meta | ({LICENSE_FILE: in_file} if in_file else {}),
                 failure="payload_too_large" if member.size > options.max_payload_bytes else None,
             )
     except _READ_ERRORS:

@@ -42,7 +42,8 @@ def test_a_changed_action_is_decided_again_from_the_counts(text_rows):
         (stem, {"languages": [], "min_words": 0, "min_formulas": 0}),
         (web, {"languages": [], "min_words": 0, "min_stop_words": 0, "min_sentences": 0, "min_line_words": 0,
                "by_language": {}, "min_punctuated_line_share": 0.0, "max_short_line_share": 1.0,
-               "min_mean_word_characters": 0.0, "max_top_ngram_shares": [1.0, 1.0, 1.0], "max_newline_ratio": 1.0, "min_alphabetic_token_share": 0.0}),
+               "min_mean_word_characters": 0.0, "max_top_ngram_shares": [1.0, 1.0, 1.0], "max_newline_ratio": 1.0,
+               "min_alphabetic_token_share": 0.0}),
     ],
 )  # fmt: skip
 def test_other_judges_drop_for_personal_data_too(text_rows, judge, rules):

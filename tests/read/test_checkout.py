@@ -1,23 +1,18 @@
 """Files of a repository and the licence that holds for each."""
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
-from corpusmill.curate.license_notices import find_license_file
+from corpusmill.curate.licenses import UNKNOWN
 from corpusmill.lake.store import Store, StoreSettings
-from corpusmill.read.checkout import UNIDENTIFIED
-from corpusmill.read.license_files import is_license_file
 from corpusmill.read.snapshot import fetch_payloads, list_records
 
-LICENSES = Path(__file__).parents[3] / "shared/data/code_src_licensed/dep5"
 MIT = """MIT License
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in it.
 The above copyright notice and this permission notice shall be included in all copies.
 """
-BSD = "SPDX-License-Identifier: BSD-2-Clause\n\nRedistribution and use in source and binary forms, with or without modification, are permitted:"
-GPL = "GNU GENERAL PUBLIC LICENSE\n   Version 3, 29 June 2007"
+BSD = "Licensed under the BSD license."
+GPL = "Under the terms of the GNU General Public License, version 3."
 
 
 @pytest.fixture
@@ -81,32 +76,12 @@ def test_nearest_licence_holds(read):
         "a/x.py": "GPL-3.0-only",
         "a/vendor/LICENSE.txt": "MIT",
         "a/vendor/y.py": "MIT",
-        "b/z.py": "BSD-2-Clause AND MIT",
+        "b/z.py": "LicenseRef-BSD AND MIT",
         "c/none.py": None,
-        "d/own.py": UNIDENTIFIED,
+        "d/own.py": UNKNOWN,
     }
 
 
 def test_options_choose_files_and_fill_in_what_no_file_says(read):
     listed, _ = read({"a/x.py": "", "a/y.rs": ""}, include=["*.py"], declared_license="Apache-2.0")
     assert listed["declared_license"].to_pylist() == ["Apache-2.0"]
-
-
-def test_real_licence_files():
-    if not LICENSES.exists():
-        pytest.skip("needs ../shared/data/code_src_licensed")
-    names = {"cjson": "MIT", "fmtlib": "MIT", "google-uuid": "BSD-3-Clause", "hashie": "MIT", "parsedown": "MIT"}
-    names |= {"haskell-split": "BSD-3-Clause", "nanoid": "MIT", "rxjs": "Apache-2.0", "semver": "ISC", "bats": "MIT"}
-    found = {name: find_license_file((LICENSES / f"{name}.LICENSE").read_text()) for name in names}
-    assert found == names
-    assert find_license_file((LICENSES / "ocaml-re.LICENSE").read_text()) not in ("MIT", None)
-
-
-@pytest.mark.parametrize("name", ["LICENSE", "licence.md", "COPYING", "LICENSE-MIT", "UNLICENSE", "MIT-LICENSE.txt"])
-def test_licence_files_are_known_by_name(name):
-    assert is_license_file(name)
-
-
-@pytest.mark.parametrize("name", ["license.py", "LICENSES.json", "licensed.txt", "copying_data.h", "README"])
-def test_other_files_are_none(name):
-    assert not is_license_file(name)

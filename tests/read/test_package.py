@@ -14,6 +14,7 @@ from corpusmill.read.snapshot import fetch_payloads, list_records
 
 GPL = "Classifier: License :: OSI Approved :: GNU General Public License"
 METADATA = "Metadata-Version: 2.1\nName: p\nLicense-Expression: MIT\n\nLicense: GPL is only mentioned here\n"
+MIT = b"Released under the MIT license.\n"
 FILES = {
     "p-1/src/b.py": b"print(1)\n",
     "p-1/PKG-INFO": METADATA.encode(),
@@ -79,6 +80,22 @@ def test_wheel_is_read_with_its_metadata(read):
     listed, fetched = read("p-1-py3-none-any.whl", wheel(files))
     assert listed["declared_license"].to_pylist() == ["Apache-2.0"]
     assert fetched == [(b"x = 1\n", None)]
+
+
+@pytest.mark.parametrize(
+    ("story", "files", "license"),
+    [
+        ("no metadata", {"p-1/LICENSE": MIT, "p-1/a.py": b""}, "MIT"),
+        ("metadata that says nothing", {"p-1/PKG-INFO": b"Name: p\n", "p-1/COPYING": MIT, "p-1/a.py": b""}, "MIT"),
+        ("metadata goes first", {"p-1/LICENSE": b"ask me", "p-1/PKG-INFO": METADATA.encode(), "p-1/a.py": b""}, "MIT"),
+        ("a vendored licence is not the package's", {"p-1/src/v/LICENSE": MIT, "p-1/a.py": b""}, None),
+        ("a text nobody knows", {"p-1/LICENSE": b"ask me first " * 20, "p-1/a.py": b""}, "LicenseRef-Unknown"),
+        ("a few words say nothing", {"p-1/LICENSE": b"YEAR: 2015", "p-1/a.py": b""}, None),
+    ],
+)
+def test_licence_file_speaks_where_metadata_does_not(read, story, files, license):
+    listed, _ = read("p-1.tar.gz", tar(files), include=["*.py"])
+    assert listed["declared_license"].to_pylist() == [license], story
 
 
 def test_patterns_choose_members(read):
@@ -160,7 +177,7 @@ def test_members_know_the_licence_file_nearest_above(read):
         "p-1/vendored.py": "MIT",
         "p-1/license.py": "MIT",
     }
-    assert listed["declared_license"].to_pylist() == [None] * 4
+    assert listed["declared_license"].to_pylist() == ["MIT", "GPL-2.0-only", "MIT", "MIT"]
 
 
 def test_licence_file_in_a_wheels_metadata_speaks_for_all_of_it(read):
@@ -198,6 +215,7 @@ def test_manifest_of_an_npm_package_is_read(read):
         *(("LICENSE", True), ("licence.md", True), ("LICENSE-MIT", True), ("COPYING", True), ("COPYING.LESSER", True)),
         *(("LICENSE.MIT.txt", True), ("UNLICENSE", True), ("mit-license.txt", True), ("LICENSES", True)),
         *(("license.py", False), ("license_check.go", False), ("LICENSE.json", False), ("licensee.txt", False)),
+        *(("MIT-LICENSE.txt", True), ("licensed.txt", False), ("LICENSES.json", False), ("copying_data.h", False)),
         *(("copyright", False), ("README", False), ("", False)),
     ],
 )
