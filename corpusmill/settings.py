@@ -26,7 +26,7 @@ class SourceSettings:
 
     uri: str
     format: str
-    """One of warc, wet, html, text, parquet, jsonl, package."""
+    """One of `FORMATS`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the reader of that format takes, such as `text_column` or `include`."""
 

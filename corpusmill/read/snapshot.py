@@ -84,6 +84,12 @@ def fetch_payloads(
         yield batch.append_column(PAYLOADS.field("payload"), payloads["payload"])
 
 
+def is_bookkeeping(path: str) -> bool:
+    """Return whether a path inside a snapshot is no data: names that begin with a dot, folders with an underscore too."""
+    *folders, name = path.split("/")
+    return name.startswith(".") or any(folder.startswith((".", "_")) for folder in folders)
+
+
 def _snapshot_files(
     *, snapshot: str, format: str, uri: str, store: Store, options: ReadOptions
 ) -> Iterator[SnapshotFile]:
@@ -113,9 +119,7 @@ def _path_in_snapshot(uri: str, snapshot: str) -> str:
 
 
 def _is_wanted(path: str, format: str, options: ReadOptions) -> bool:
-    """Names that begin with a dot are bookkeeping, folders that begin with an underscore too."""
-    *folders, name = path.split("/")
-    if name.startswith(".") or any(folder.startswith((".", "_")) for folder in folders):
+    if is_bookkeeping(path):
         return False
     # Patterns of a package source name its members, not the archive.
     return path.lower().endswith(FORMATS[format]) and (format == "package" or options.takes(path))

@@ -15,7 +15,7 @@ from corpusmill.document import RECORDS
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Attempt
-from corpusmill.read.snapshot import list_records
+from corpusmill.read.snapshot import is_bookkeeping, list_records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
@@ -43,7 +43,7 @@ def snapshot_files(job: Job) -> list[dict[str, Any]]:
     found = [
         {"key": item.key, "size": item.size, "modified": str(item.modified)}
         for item in source_store(job).list(f"{job.partition}/")
-        if item.size > 0
+        if item.size > 0 and not is_bookkeeping(item.key.removeprefix(f"{job.partition}/"))
     ]
     if not found:
         raise ValueError(
