@@ -71,8 +71,11 @@ class ContentRoot:
     """Whether it is marked as an article or its text, not just as the page's main part or not at all."""
 
 
-def find_content_root(body: Any) -> ContentRoot:
-    """Return the article's element: by the name of its text, as `article`, as a post, as the main part, else the body."""
+def find_content_root(body: Any) -> ContentRoot | None:
+    """Return the article's element: by the name of its text, as `article`, as a post, as the page's main part.
+
+    Where nothing is named so, it is the body, if the page marks what stands around its text; else None.
+    """
     ranked: dict[int, list[Any]] = {}
     for element in body.iter(*_CONTAINERS):
         rank = _rank(element)
@@ -83,7 +86,8 @@ def find_content_root(body: Any) -> ContentRoot:
         if found is not None:
             element, share = found
             return ContentRoot(element=element, share=share, is_marked=rank < _PAGE_RANK)
-    return ContentRoot(element=body, share=1.0, is_marked=False)
+    is_marked_around = next(body.iterdescendants("nav", "aside", "footer"), None) is not None
+    return ContentRoot(element=body, share=1.0, is_marked=False) if is_marked_around else None
 
 
 def is_aside(element: Any) -> bool:

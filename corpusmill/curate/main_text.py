@@ -56,7 +56,7 @@ class Confidence:
 def main_text(body: Any, confidence: Confidence) -> str | None:
     """Return the main text below a page's body, or None when the fast path is not sure."""
     root = find_content_root(body)
-    if root.share < confidence.min_root_share:
+    if root is None or root.share < confidence.min_root_share:
         return None
     found = list(page_blocks(root.element, is_left_out=is_aside))
     if not root.is_marked and not _is_prose(found, confidence):

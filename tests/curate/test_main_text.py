@@ -24,7 +24,7 @@ def fast(body: str) -> str | None:
         ("Drupal", "<div class='node'><div class='field field--name-body'>", "</div></div>"),
         ("MediaWiki", "<div id=content><div class=mw-parser-output>", "</div></div>"),
         ("the page's main part", "<div id=main-content>", "</div>"),
-        ("nothing marked", "<div>", "</div>"),
+        ("only what stands around is marked", "<div>", "</div>"),
     ],
 )
 def test_article_is_found_without_what_stands_around(story, opening, closing):
@@ -40,8 +40,9 @@ def test_article_is_found_without_what_stands_around(story, opening, closing):
         ("too little text", f"<article><p>{PROSE}</p></article>"),
         ("a list of articles", f"<article>{LONG}</article>" * 3),
         ("most of it goes", f"<article>{LONG}<div class=comments>{LONG * 3}</div></article>"),
-        ("menus without a name", f"<div>{LONG}" + "<p><a href=x>Another page of ours that you may like</a></p>" * 9 + "</div>"),
-        ("short lines without a name", f"<div>{LONG}" + "<p>Some words.</p>" * 40 + "</div>"),
+        ("menus without a name", f"<div>{LONG}<footer></footer>" + "<p><a href=x>Another page of ours that you may like</a></p>" * 9 + "</div>"),
+        ("short lines without a name", f"<div>{LONG}<footer></footer>" + "<p>Some words.</p>" * 40 + "</div>"),
+        ("nothing named, nothing marked around", f"<div><div>Menu, words.</div>{LONG * 3}<div>Imprint</div></div>"),
         ("nothing", ""),
     ],
 )  # fmt: skip
