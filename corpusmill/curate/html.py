@@ -74,16 +74,20 @@ def _fast_text(html: str, body: Any, confidence: Confidence) -> str:
     text = main_text(body, confidence)
     if text is not None:
         return text
-    return _trafilatura_text(html) if len(html) <= _MOST_FALLBACK_CHARACTERS else resiliparse_text(body)
+    if len(html) > _MOST_FALLBACK_CHARACTERS:
+        return resiliparse_text(body)
+    # Its second opinions changed no text of 31 pages, with and without their names, and take a third of its time.
+    return _trafilatura_text(html, has_second_opinions=False)
 
 
-def _trafilatura_text(html: str) -> str:
+def _trafilatura_text(html: str, *, has_second_opinions: bool = True) -> str:
     import trafilatura
 
     page = parse_page(mark_code(html))
     if page is None:
         return ""
-    return unmark_code(trafilatura.extract(page, include_comments=False, include_tables=True) or "")
+    text = trafilatura.extract(page, include_comments=False, include_tables=True, fast=not has_second_opinions)
+    return unmark_code(text or "")
 
 
 def _title(head: str) -> str | None:
