@@ -1,7 +1,7 @@
 """Pages are read in a child process, which is ended when a page takes too long or too much memory.
 
 A time-out raised inside an extractor can be swallowed there, and C code does not listen to it at all; a killed process
-always ends. The child is kept for the next page: its start costs 0.2 s, a page then a fifth of a millisecond. The kernel
+always ends. The child is kept for the next page: its start costs 0.2 s, a page then less than half a millisecond. The kernel
 ends the child by an alarm that the child sets itself before each page, so one whose parent died ends too.
 """
 
@@ -48,7 +48,11 @@ class PageReader:
         if self._child is None:
             self._child = self._start()
         way = json.dumps({"method": method, "confidence": asdict(confidence)})
-        answer = _ask(self._child, way.encode(), text.encode("utf-8", "replace"))
+        try:
+            answer = _ask(self._child, way.encode(), text.encode("utf-8", "replace"))
+        except BaseException:
+            self.close()  # An answer that nobody waited for would be taken for the next page's.
+            raise
         if answer is None:
             raise ExtractionFailedError(self._bury())
         return HtmlPage(**json.loads(answer))
@@ -158,6 +162,6 @@ def _answer(head: bytes, answers: IO[bytes]) -> None:
     way_bytes, text_bytes = _LENGTHS.unpack(head)
     way = json.loads(sys.stdin.buffer.read(way_bytes))
     page = read_page(sys.stdin.buffer.read(text_bytes).decode("utf-8"), way["method"], Confidence(**way["confidence"]))
-    answer = json.dumps(asdict(page)).encode()
+    answer = json.dumps(asdict(page), ensure_ascii=False).encode()
     answers.write(_LENGTHS.pack(0, len(answer)) + answer)
     answers.flush()

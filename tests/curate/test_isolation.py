@@ -1,5 +1,6 @@
 """The child that reads pages: what ends it, what it says then, and that nothing is left behind."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,18 @@ def test_what_takes_too_much_memory_is_killed_and_the_next_page_is_read():
 def test_crash_is_told_and_the_next_page_is_read(reader):
     assert failure(reader, PAGE, "no such method") == "extraction_crashed"
     assert reader.read(PAGE, "fast").language == "de"
+
+
+def test_interrupted_page_leaves_no_answer_for_the_next_one(reader):
+    def interrupt(*_):
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    with pytest.raises(InterruptedError):
+        reader.read(ENDLESS, "rst")
+    signal.signal(signal.SIGALRM, before)
+    assert reader.read(PAGE, "fast").title == "Füchse"
 
 
 def test_reader_is_kept_for_the_next_borrower_and_two_at_once_have_two():
