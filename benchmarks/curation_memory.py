@@ -48,20 +48,21 @@ def _parquet(folder: Path) -> tuple[str, str, Path]:
 
 
 def _warc(folder: Path) -> tuple[str, str, Path]:
-    """One gzip member of 2 GB: 100 pages of 10 MB, and one record of 1 GB."""
+    """One gzip member of 2 GB: 5 HTML pages and 95 plain ones of 10 MB, and one record of 1 GB."""
     path = folder / "one-member.warc.gz"
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    records = [*[(10_000_000, b"text/html")] * 5, *[(10_000_000, b"text/plain")] * 95, (1_000_000_000, b"text/plain")]
     with path.open("wb") as file:
-        for num_bytes in (*[10_000_000] * 100, 1_000_000_000):
-            for piece in _record(num_bytes):
+        for num_bytes, kind in records:
+            for piece in _record(num_bytes, kind):
                 file.write(packer.compress(piece))
         file.write(packer.flush())
     return "WARC of one 2 GB member", "warc", path
 
 
-def _record(num_bytes: int) -> Iterator[bytes]:
-    yield b"WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % num_bytes
-    piece = b"some words on a line\n" * 10_000
+def _record(num_bytes: int, kind: bytes) -> Iterator[bytes]:
+    yield b"WARC/1.0\r\nWARC-Type: resource\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, num_bytes)
+    piece = b"<p>some words on a line of a page, and more of them behind it, so that it is prose\n" * 10_000
     whole, rest = divmod(num_bytes, len(piece))
     yield from (piece for _ in range(whole))
     yield piece[:rest] + b"\r\n\r\n"
