@@ -29,20 +29,22 @@ _ASIDE_NAMES = re.compile(
     r"""
     (?:^|[\s_-])shar(?:e|ing)(?:$|[\s_-])|share-?(?:buttons?|bar|links?|box|icons?|this|tools)|sharedaddy|shariff|addtoany
     |(?:^|[\s_-])social|socialmedia|follow-us|flattr|twitter-(?!tweet)|fb-like|twoclick|essb|ssba|heateor
-    |related|recommend|read-?more-|more-(?:posts|stories|news)|similar|(?:^|[\s_-])teasers?(?:$|[\s_-])
+    |(?<![a-z])related|yarpp|recommend|read-?more-|more-(?:posts|stories|news)|similar(?!it)|(?:^|[\s_-])teasers?(?:$|[\s_-])
     |(?<!no-)comment(?!ary|s?-(?:open|closed))|(?:^|[\s_-])respond(?:$|[\s_-])|disqus|(?:^|[\s_-])replies
     |(?<!with)(?<!with[_-])(?<!has[_-])(?<!no[_-])side-?bar|(?<!elementor-)widget|breadcrumb|bread-crumb|navigation|navbar|(?:^|[\s_-])(?:sub)?(?:nav|menu)(?:$|[\s_-])
-    |newsletter|subscri|signup|sign-up|cookie|consent|gdpr|popup|pop-up|modal|overlay|paywall
+    |newsletter|subscri(?!pt)|signup|sign-up|cookie|consent|gdpr|popup|pop-up|modal|overlay|paywall
     |footer|(?:^|[\s_-])(?:ads?|advert(?:s|isement)?|adsense|sponsor\w*|promo(?:s|tions?|box)?|banner)(?:$|[\s_-])
     |paginat|pager|page-?links|post-?nav|wp-pagenavi
     |author-?(?:box|bio|info|meta)|about-?(?:the-?)?author|saboxplugin|byline|dateline|posted-on|(?:entry|post|article)-?_?(?:meta|utility|info|footer|date|author)
-    |meta-?data|postmeta|(?:^|[\s_-])tags?(?:$|[\s_-])|tag-?links|cat-?links|(?:^|[\s_-])categor(?:y|ies)(?:$|[\s_-]list)
+    |meta-?data|postmeta|(?:^|\s|(?:post|entry|article|meta|blog)[_-])tags?(?:$|\s|[_-]?(?:links?|list|cloud|box|wrap))|cat-?links|(?:^|[\s_-])categor(?:y|ies)(?:$|[\s_-]list)
     |(?:^|[\s_-])(?:ratings?|likes?|votes?|voting)(?:$|[\s_-])|(?:^|[\s_-])print(?:$|[\s_-])|print-?friendly|printonly
     |caption|credits?(?:$|[\s_-])|(?:^|\s)hidden(?:$|\s)|screen-reader|visually-?hidden|sr-only|noprint|skip-?link
     |(?:^|[\s_-])toc(?:$|[\s_-])|table-of-contents|editsection|headerlink|header-?anchor|anchor-?link|linenos|line-?numbers|mw-jump|catlinks|navbox|(?:^|[\s_-])search
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_WORDPRESS_POST = re.compile(r"(?:^|\s)(?:hentry|h-entry|type-post|type-page|status-publish)(?:\s|$)")
+"""Its other names are the post's own tags and categories, `tag-social` or `category-newsletter`: they say nothing."""
 _TAGS = (
     "nav aside footer form button select option textarea input label figcaption iframe object embed svg canvas audio video"
     " map menu dialog template noscript script style head link meta"
@@ -133,7 +135,7 @@ def _name_rank(names: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _is_aside_name(names: str) -> bool:
-    return _ASIDE_NAMES.search(names) is not None
+    return _ASIDE_NAMES.search(names) is not None and _WORDPRESS_POST.search(names) is None
 
 
 def _largest(elements: list[Any]) -> tuple[Any, float] | None:
