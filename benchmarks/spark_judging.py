@@ -16,7 +16,7 @@ from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.tasks import judge
 
-SHARDS = 12
+SHARDS = 24
 PARAMETERS = {"judge": "web", "rules": {"identifies_language": False, "masks_pii": False, "languages": []}}
 """The heuristic rules alone, as the bare ones are timed."""
 _TABLE = "curated/web/verdicts"
