@@ -22,6 +22,8 @@ IDEOGRAPH = 8192
 """Han and kana, written without spaces: each is a token of its own."""
 
 CURLY = 16384
+IN_ADDRESS = 32768
+"""One of the marks that an address of the web or of mail holds: full stop, colon, at."""
 
 TABLE_SIZE = 0x20000
 """Characters behind it are rare ideographs, private and tags: `BEYOND`."""
@@ -60,7 +62,7 @@ def _mark_bits(character: str, category: str) -> int:
     closes = character in _ASCII_CLOSES or (character > "\x7f" and (category[0] == "P" or category == "So"))
     if category == "Pd" and character > "\x7f" and not is_dash:
         opens = closes = False
-    bits = OPENS * opens | CLOSES * closes | CURLY * (character == "{")
+    bits = OPENS * opens | CLOSES * closes | CURLY * (character == "{") | IN_ADDRESS * (character in ".:@")
     bits |= QUOTE * (character in _QUOTES) | HYPHEN * (character in _HYPHENS) | ICON * (category == "So")
     return bits | ENDS_SENTENCE * _ends_sentence(character, category)
 

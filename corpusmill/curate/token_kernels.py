@@ -24,6 +24,7 @@ from corpusmill.curate.characters import (
     ALPHA,
     CURLY,
     ENDS_SENTENCE,
+    IN_ADDRESS,
     MARK,
     OPENS,
     SPACE,
@@ -266,8 +267,10 @@ def _read_chunk(data, position, end, table, split, counts, hashes, lengths):  # 
         counts[_FOUND] |= HAS_CURLY_BRACKET
     if kinds & MARK == 0:
         _add_word(data, first, position, characters, kinds, counts, hashes, lengths)
+    elif position - first == 1:
+        _add_mark(data[first], counts, hashes, lengths)
     else:
-        _split_chunk(data, first, position, table, split, counts, hashes, lengths)
+        _split_chunk(data, first, position, kinds, table, split, counts, hashes, lengths)
     if position - first > _JAVASCRIPT_BYTES:
         _look_inside(data, first, position, counts)
     return position
@@ -345,7 +348,7 @@ def _add_piece(data, start, end, table, counts, hashes, lengths):  # type: ignor
 
 
 @numba.njit(cache=True)
-def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+def _split_chunk(data, start, end, kinds, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the tokens of a run without spaces: marks come off both ends, the rest is split where its language does."""
     while start < end:
         size = 1
@@ -362,7 +365,8 @@ def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # ty
         _add_piece(data, start, start + size, table, counts, hashes, lengths)
         start += size
     core = core_end(data, start, end, table, split)
-    _split_core(data, start, core, table, split, counts, hashes, lengths)
+    if start < core:
+        _split_core(data, start, core, kinds & IN_ADDRESS, table, split, counts, hashes, lengths)
     while core < end:
         character, size = read_character(data, core, end)
         if character == _FULL_STOP:
@@ -374,10 +378,13 @@ def _split_chunk(data, start, end, table, split, counts, hashes, lengths):  # ty
 
 
 @numba.njit(cache=True)
-def _split_core(data, start, end, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
+def _split_core(data, start, end, may_be_address, table, split, counts, hashes, lengths):  # type: ignore[no-untyped-def]
     """Add the tokens of a chunk without the marks at its ends."""
     piece = position = start
-    is_plain, is_checked, has_letters = True, False, False
+    if may_be_address and is_address(data, start, end):
+        _add_piece(data, start, end, table, counts, hashes, lengths)
+        return
+    is_plain, has_letters, has_apostrophe = True, False, False
     previous = 0
     while position < end:
         last, some_letters = plain_run(data, position, end)
@@ -392,11 +399,7 @@ def _split_core(data, start, end, table, split, counts, hashes, lengths):  # typ
         kinds = character_kinds(table, character)
         length = 0
         if kinds & MARK:
-            if not is_checked and character < 128:
-                is_checked = True
-                if is_address(data, start, end):
-                    is_plain = False
-                    break
+            has_apostrophe |= is_apostrophe(character)
             length = mark_length(data, position, end, character, size, kinds, previous, table, split)
         previous = kinds
         if length == 0:
@@ -405,7 +408,7 @@ def _split_core(data, start, end, table, split, counts, hashes, lengths):  # typ
             continue
         mark = position
         position += length
-        if is_apostrophe(character) and split & SPLITS_ELISIONS:
+        if split & SPLITS_ELISIONS and is_apostrophe(character):
             mark = position  # the article keeps it
             is_plain = False
         if is_plain and piece < mark:
@@ -419,7 +422,7 @@ def _split_core(data, start, end, table, split, counts, hashes, lengths):  # typ
         if piece < end:
             _add_word(data, piece, end, end - piece, ALPHA * has_letters, counts, hashes, lengths)
         return
-    if split & IS_ENGLISH:
+    if has_apostrophe and split & IS_ENGLISH:
         half = contraction_start(data, piece, end)
         _add_piece(data, piece, half, table, counts, hashes, lengths)
         piece = half
