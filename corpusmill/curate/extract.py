@@ -48,8 +48,8 @@ class ExtractLimits:
     max_depth: int = MAX_DEPTH
     """What the parser bears, counted without elements that HTML closes by itself; the parser counts all."""
     timeout_seconds: float = 8.0
-    memory_bytes: int = 1 << 30
-    """Address space of the child that reads the page, its libraries included."""
+    memory_bytes: int = 700 << 20
+    """Address space of the child that reads the page, its libraries included: with its parent it stays below 1 GB."""
 
     def __post_init__(self) -> None:
         if self.timeout_seconds <= 0 or self.memory_bytes < _LEAST_MEMORY:
