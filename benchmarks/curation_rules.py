@@ -1,8 +1,8 @@
 """All heuristic rules (Gopher quality and repetition, C4, FineWeb) beside datatrove's four filters: speed and agreement.
 
 Both are timed inside their process, start-up excluded, on real documents, in CPU seconds: each has one core, and a busy
-neighbour is nobody's merit. Spark and the bare rules beside it are timed by the clock. Also: thresholds decided again from verdicts,
-rules for code, and the judge's own task through Spark.
+neighbour is nobody's merit. Spark and the bare rules beside it are timed by the clock. Also: thresholds decided again from
+verdicts, and rules for code.
 """
 
 import statistics
