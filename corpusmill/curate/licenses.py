@@ -115,7 +115,7 @@ def _parsed(expression: str) -> Any:
     licensing = get_spdx_licensing()
     try:
         tree = licensing.parse(expression)
-    except ExpressionError:
+    except (ExpressionError, IndexError):  # brackets around nothing end in an IndexError of boolean.py 5.0
         return None
     is_spelled_right = all(map(_IDENTIFIER.fullmatch, licensing.license_keys(tree)))
     return tree if is_spelled_right else None

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corpusmill.curate.license_evidence import STATISTICS, resolve_license, resolve_licenses
@@ -81,6 +81,7 @@ def test_default_list_is_permissive():
     assert {license: strictness(license) for license in PERMISSIVE if strictness(license) > Strictness.PERMISSIVE} == {}
 
 
+@example("()")
 @given(st.text(st.sampled_from("MIT GPL-2.0(AND)OR WITH+\x00ü"), max_size=60))
 def test_any_text_is_judged_and_what_cannot_be_read_is_not_allowed(expression):
     assert not is_allowed(expression, PERMISSIVE) or strictness(expression) is Strictness.PERMISSIVE
