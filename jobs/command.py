@@ -186,6 +186,33 @@ def _materialize(options: argparse.Namespace) -> None:
     )
 
 
+def _redecide_arguments(one: argparse.ArgumentParser) -> None:
+    """Show what other thresholds would drop and keep, from the stored verdicts: no text is read, nothing is written.
+
+    corpusmill redecide curated/web/verdicts --rules '{"min_words": 100}'
+
+    Without --rules it compares with the rules that stand in the asset's module now. To have them, materialize the
+    verdicts: where only thresholds changed, that reads no text either.
+    """
+    one.add_argument("table", metavar="TABLE", help="a table of verdicts, such as curated/web/verdicts")
+    one.add_argument("--partition", metavar="K", help="one partition (default: all that are made)")
+    one.add_argument("--rules", default="{}", metavar="JSON", help="thresholds by name, on top of the asset's own")
+    _add_definitions(one)
+
+
+def _redecide(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
+    from jobs.redecide import print_preview, rules_from_json
+
+    print_preview(
+        load_settings(),
+        table=options.table,
+        partition=options.partition,
+        rules=rules_from_json(options.rules),
+        definitions=options.definitions,
+    )
+
+
 def _status_arguments(one: argparse.ArgumentParser) -> None:
     """Show every table of the lake with its partitions, rows and gates, the engines with their leases, and the UI."""
 
@@ -284,6 +311,7 @@ COMMANDS: dict[str, Command] = {
     "dev": ("the Dagster UI and its daemon on this machine", _dev_arguments, _dev),
     "status": ("tables, partitions, rows; engines and who holds them", _status_arguments, _status),
     "sql": ("query any table", _sql_arguments, _sql),
+    "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),
     "backfill": ("make many partitions through the running instance", _backfill_arguments, _backfill),
     "maintain": ("expire old versions, delete files nothing needs", _maintain_arguments, _maintain),

@@ -1,6 +1,7 @@
 """curated/<dataset>/verdicts: one row per extracted document, with every measured statistic and the first drop reason.
 
-One shard a text file; a verdict names the text file that it judged. A document without text is judged `failure`.
+One shard a text file; a verdict names the text file that it judged. Where only thresholds changed since the last commit,
+the stored verdicts are decided again and no text is read.
 """
 
 from collections import Counter
@@ -18,6 +19,7 @@ from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import extract
 from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.redecided import decidable_files, measured_version
 from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.verdict_statistics import language_table, spread_table
 
@@ -37,14 +39,17 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    files = job.lake.files(extract.table(job.dataset), [job.partition])
-    shards = run_on_shards(
-        "corpusmill.tasks.judge:judge_shard",
-        job=job,
-        attempt=attempt,
-        inputs=[{"text_file": job.lake.store.key(file.path)} for file in files],
-        parameters=job.parameters,
-    )
+    measured = measured_version(job, inputs(job))
+    stored = decidable_files(job, table(job.dataset), measured)
+    if stored is None:
+        files = job.lake.files(extract.table(job.dataset), [job.partition])
+        function = "corpusmill.tasks.judge:judge_shard"
+        shard_inputs = [{"text_file": job.lake.store.key(file.path)} for file in files]
+    else:
+        job.report("only thresholds changed: deciding again from the stored verdicts", {"files": len(stored)})
+        function = "corpusmill.tasks.redecided:redecide_shard"
+        shard_inputs = [{"verdict_file": key} for key in stored]
+    shards = run_on_shards(function, job=job, attempt=attempt, inputs=shard_inputs, parameters=job.parameters)
     sums = total(shards)
     return outcome_of(
         shards,
@@ -54,6 +59,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             ],
             "languages": language_table(job.lake.store, sums.files),
         },
+        state={"measured": measured, "parameters": dict(job.parameters)},
         listings={
             "statistics": spread_table(job.lake.store, sums.files, job.schema),
             "dropped": [

@@ -1,5 +1,7 @@
 """The command line as a user meets it: what it teaches, and what it says of mistakes."""
 
+import json
+import re
 import socket
 import subprocess
 import sys
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from corpusmill.settings import load_settings
+from corpusmill.tasks.task import execute
 from jobs.command import COMMANDS, main, parser
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +119,40 @@ def test_a_port_in_use_is_named(corpusmill):
     assert is_told(done)
     assert f"port {port} on 127.0.0.1 cannot be used" in done.stderr
     assert f"--port {port + 1}" in done.stderr
+
+
+@pytest.mark.dagster
+def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_path):
+    page = tmp_path / "pages" / "2024" / "a.jsonl"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"text": "The page of a few words that are to be too few for any rule."}))
+    (tmp_path / "corpusmill.toml").write_text(
+        '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
+    )
+    arguments = {"settings": load_settings().to_json(), "dataset": "web", "partition": "2024"}
+    for task, parameters in {"records": {}, "extract": {"method": "plain"}, "judge": {"judge": "web"}}.items():
+        execute(task, {**arguments, "parameters": parameters}, lambda message, numbers: None)
+    table, rules = "curated/web/verdicts", {"min_words": 11, "min_sentences": 1, "min_line_words": 3}
+    done = corpusmill("redecide", table, "--rules", json.dumps(rules))
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"2024 +1 +0 +1\n", done.stdout), done.stdout
+    assert re.search(r"2024 +too_few_words +kept +1\n", done.stdout), done.stdout
+    refused = corpusmill("redecide", table, "--rules", '{"min_wrods": 11}')
+    assert is_told(refused) and "unknown rule min_wrods" in refused.stderr
+
+
+@pytest.mark.dagster
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["curated/web/verdict"], "did you mean curated/web/verdicts"),
+        (["curated/web/verdicts"], "has no partition yet"),
+        (["curated/web/verdicts", "--rules", "min_words=3"], "--rules must be a JSON object"),
+    ],
+)
+def test_a_preview_of_nothing_says_what_is_wrong(corpusmill, arguments, told):
+    done = corpusmill("redecide", *arguments)
+    assert is_told(done) and told in done.stderr, done.stderr
 
 
 @pytest.mark.dagster

@@ -23,12 +23,12 @@ def settings_in(tmp_path: Path) -> Settings:
     return settings_from_table({"spark": {"engine": "plain"}, "sources": {"web": source}}, base=tmp_path)
 
 
-def judge(settings: Settings, *, records_per_shard: int = 1000) -> dict[str, Any]:
+def judge(settings: Settings, *, records_per_shard: int = 1000, **rules: Any) -> dict[str, Any]:
     result: dict[str, Any] = {}
     steps = {
         "records": {},
         "extract": {"method": "plain", "records_per_shard": records_per_shard},
-        "judge": {"judge": "web"},
+        "judge": {"judge": "web", "rules": rules},
     }
     for task, parameters in steps.items():
         arguments = {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "parameters": parameters}
@@ -57,3 +57,29 @@ def test_languages_and_the_spread_of_each_statistic_are_shown(tmp_path: Path) ->
     spreads = {row["statistic"]: row for row in result["listings"]["statistics"]}
     assert (spreads["words"]["documents"], spreads["words"]["median"]) == (NUM_SHORT + 2, 9.0)
     assert spreads["words"]["p95"] == 9.0
+
+
+def test_changed_thresholds_are_decided_from_the_stored_verdicts(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "again")
+    lenient = {"min_words": 5, "min_sentences": 1}
+    assert "redecided" not in judge(settings)["metrics"]
+    again = judge(settings, **lenient)
+    anew = judge(settings_in(tmp_path / "anew"), **lenient)
+    assert (again["metrics"]["redecided"], "redecided" in anew["metrics"]) == (NUM_SHORT + 2, False)
+    assert (again["counts"], again["content_hash"]) == (anew["counts"], anew["content_hash"])
+
+
+def test_rules_that_change_what_is_measured_read_the_texts_again(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    judge(settings)
+    for rules in ({"stop_words": ["too"]}, {"min_line_words": 0}, {"masks_pii": False}):
+        assert "redecided" not in judge(settings, **rules)["metrics"], rules
+
+
+def test_texts_that_changed_are_read_again(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    judge(settings)
+    file = tmp_path / "web" / "2024" / "a.jsonl"
+    file.write_text(file.read_text(encoding="utf-8") + "\n" + json.dumps({"text": "One more."}), encoding="utf-8")
+    result = judge(settings, min_words=5)
+    assert ("redecided" in result["metrics"], result["counts"]["rows_in"]) == (False, NUM_SHORT + 3)
