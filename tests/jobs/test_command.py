@@ -125,7 +125,13 @@ def test_a_port_in_use_is_named(corpusmill):
 def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_path):
     page = tmp_path / "pages" / "2024" / "a.jsonl"
     page.parent.mkdir(parents=True)
-    page.write_text(json.dumps({"text": "The page of a few words that are to be too few for any rule."}))
+    page.write_text(
+        json.dumps(
+            {
+                "text": "The river runs to a grey sea, and old boats that lie in its harbour have been painted with great care by many patient hands of late."
+            }
+        )
+    )
     (tmp_path / "corpusmill.toml").write_text(
         '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
     )
@@ -135,8 +141,8 @@ def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_pat
     table, rules = "curated/web/verdicts", {"min_words": 11, "min_sentences": 1, "min_line_words": 3}
     done = corpusmill("redecide", table, "--rules", json.dumps(rules))
     assert done.returncode == 0, done.stderr
-    assert re.search(r"2024 +1 +0 +1\n", done.stdout), done.stdout
-    assert re.search(r"2024 +too_few_words +kept +1\n", done.stdout), done.stdout
+    assert re.search(r"2024 +1 +0 +1 *\n", done.stdout), done.stdout
+    assert re.search(r"2024 +too_few_words +kept +1 *\n", done.stdout), done.stdout
     refused = corpusmill("redecide", table, "--rules", '{"min_wrods": 11}')
     assert is_told(refused) and "unknown rule min_wrods" in refused.stderr
 
