@@ -7,7 +7,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES = ("rules", "extract", "language", "quality", "pii", "contamination", "urls")
+PIECES = ("rules", "extract", "language", "quality", "pii", "licenses", "contamination", "urls")
 
 
 def measure() -> list[Measure]:

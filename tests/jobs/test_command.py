@@ -15,6 +15,10 @@ from corpusmill.tasks.task import execute
 from jobs.command import COMMANDS, main, parser
 
 ROOT = Path(__file__).parents[2]
+TEXT = (
+    "The river runs to a grey sea, and old boats that lie in its harbour have been painted with great care by many "
+    "patient hands of late."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,13 +129,7 @@ def test_a_port_in_use_is_named(corpusmill):
 def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_path):
     page = tmp_path / "pages" / "2024" / "a.jsonl"
     page.parent.mkdir(parents=True)
-    page.write_text(
-        json.dumps(
-            {
-                "text": "The river runs to a grey sea, and old boats that lie in its harbour have been painted with great care by many patient hands of late."
-            }
-        )
-    )
+    page.write_text(json.dumps({"text": TEXT}))
     (tmp_path / "corpusmill.toml").write_text(
         '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
     )
