@@ -46,12 +46,14 @@ install_torch_for_cpu() {
 }
 
 install_for_cpu() {
-    say "1 of 3: torch (200 MB)"
+    say "1 of 4: torch (200 MB)"
     install_torch_for_cpu
-    say "2 of 3: $(grep -c '^[a-z0-9].*==' requirements.lock) packages of requirements.lock (2 GB, a few minutes)"
+    say "2 of 4: $(grep -c '^[a-z0-9].*==' requirements.lock) packages of requirements.lock (2 GB, a few minutes)"
     .venv/bin/pip install --no-deps --require-hashes -r requirements.lock
-    say "3 of 3: corpusmill itself"
+    say "3 of 4: corpusmill itself"
     .venv/bin/pip install --no-deps --no-build-isolation --quiet -e .
+    say "4 of 4: kernels are compiled (a minute or two)"
+    .venv/bin/python -m corpusmill.warm_kernels
 }
 
 install_for_gpu() {
