@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from license_expression import ExpressionError, LicenseWithExceptionSymbol, get_spdx_licensing
+from license_expression import ExpressionError, LicenseWithExceptionSymbol, Licensing, get_spdx_licensing
 
 PERMISSIVE = (
     *("0BSD", "Apache-2.0", "BSD-1-Clause", "BSD-2-Clause", "BSD-2-Clause-Patent", "BSD-3-Clause"),
@@ -32,6 +32,8 @@ UNKNOWN = "LicenseRef-Unknown"
 _IDENTIFIER = re.compile(r"[A-Za-z0-9.+:-]+")
 _MAX_CHARACTERS = 4000
 _MAX_DEPTH = 50
+_PARSE_ERRORS = (ExpressionError, IndexError, AssertionError)
+"""The last two are how boolean.py 5.0 ends at `()` and at `(or MIT`."""
 
 
 class Strictness(IntEnum):
@@ -88,7 +90,7 @@ def normal_form(expression: str) -> str:
 def is_known(expression: str) -> bool:
     """Return whether an expression can be read and has only licences of SPDX's list."""
     tree = _parsed(expression)
-    return tree is not None and all(key.lower() in _known_licenses() for key in get_spdx_licensing().license_keys(tree))
+    return tree is not None and all(key.lower() in _known_licenses() for key in _licensing().license_keys(tree))
 
 
 def without_vague(names: Iterable[str]) -> list[str]:
@@ -107,17 +109,22 @@ def _license_strictness(key: str) -> Strictness:
     return known.get(key.lower(), known.get(key.lower().removesuffix("+"), Strictness.RESTRICTED))
 
 
+@lru_cache(maxsize=1)
+def _licensing() -> Licensing:
+    """Return the parser that knows SPDX's identifiers; making one takes 40 ms."""
+    return get_spdx_licensing()
+
+
 @lru_cache(maxsize=4096)
 def _parsed(expression: str) -> Any:
     """Return the tree of an expression, or None when it is empty, too long, too deep or no expression."""
     if len(expression) > _MAX_CHARACTERS or expression.count("(") > _MAX_DEPTH:
         return None
-    licensing = get_spdx_licensing()
     try:
-        tree = licensing.parse(expression)
-    except (ExpressionError, IndexError):  # brackets around nothing end in an IndexError of boolean.py 5.0
+        tree = _licensing().parse(expression)
+    except _PARSE_ERRORS:
         return None
-    is_spelled_right = all(map(_IDENTIFIER.fullmatch, licensing.license_keys(tree)))
+    is_spelled_right = all(map(_IDENTIFIER.fullmatch, _licensing().license_keys(tree)))
     return tree if is_spelled_right else None
 
 

@@ -82,6 +82,7 @@ def test_default_list_is_permissive():
 
 
 @example("()")
+@example("(or MIT")
 @given(st.text(st.sampled_from("MIT GPL-2.0(AND)OR WITH+\x00ü"), max_size=60))
 def test_any_text_is_judged_and_what_cannot_be_read_is_not_allowed(expression):
     assert not is_allowed(expression, PERMISSIVE) or strictness(expression) is Strictness.PERMISSIVE
