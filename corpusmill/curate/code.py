@@ -22,9 +22,8 @@ from corpusmill.curate.license_evidence import STATISTICS as LICENSE_STATISTICS
 from corpusmill.curate.license_evidence import resolve_licenses
 from corpusmill.curate.licenses import PERMISSIVE, is_allowed
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import CODE_PII
-from corpusmill.curate.pii_rules import personal_data_check, pii_policy
+from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
 from corpusmill.curate.syntax import LANGUAGES, syntax_error_share
 from corpusmill.curate.verdicts import Judged
 
@@ -155,10 +154,9 @@ def _judge(texts: pa.Table, own: CodeRules) -> pa.Table:
     statistics["syntax_error_share"] = _syntax_error_shares(contents, languages, statistics["bracket_depth"])
     for name in ("generated_markers", "license_header_characters", "syntax_error_share"):
         statistics[name][is_long] = np.nan
-    policy = pii_policy(CODE_PII, own)
-    masks = find_pii(texts["text"], policy)
+    masks, pii_counts = find_personal_data(texts["text"], CODE_PII, own)
     licenses = resolve_licenses(texts)
-    statistics |= count_pii(masks, policy) | licenses.statistics
+    statistics |= pii_counts | licenses.statistics
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,

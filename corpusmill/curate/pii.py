@@ -6,7 +6,7 @@ check digits and the words before them. A text without candidates costs no Pytho
 
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ STATISTICS = tuple(f"pii_{kind}" for kind in KINDS)
 """Columns of `count_pii`."""
 
 _AROUND_BYTES = 64
+_FEW_CANDIDATES = 65_536
+"""How many are Python objects at a time."""
 _RESERVED_DOMAINS = ("example.com", "example.org", "example.net", ".example", ".test", ".invalid", ".localhost")
 """RFC 2606: nobody's."""
 _VERSION = re.compile(
@@ -59,20 +61,9 @@ def find_pii(texts: pa.ChunkedArray, policy: PiiPolicy) -> list[list[Edit]]:
     wanted = sum(1 << look for look, its_kinds in _LOOKS.items() if its_kinds & kinds)
     candidates = pii_kernels.find_candidates(data, offsets, wanted)
     edits: list[list[Edit]] = [[] for _ in range(len(offsets) - 1)]
-    if not len(candidates):
-        return edits
-    view = memoryview(data)  # type: ignore[arg-type]
-    rows, starts, ends, characters, looks = candidates.T.tolist()
-    firsts, lasts = offsets[:-1][rows].tolist(), offsets[1:][rows].tolist()
-    for index, row in enumerate(rows):
-        start, end = starts[index], ends[index]
-        place = Place(
-            _text(view[max(firsts[index], start - _AROUND_BYTES) : start]),
-            _text(view[start:end]),
-            _text(view[end : min(lasts[index], end + _AROUND_BYTES)]),
-        )
-        for kind, first, last in _look(looks[index], place, kinds, policy.phone_regions):
-            edits[row].append(_edit(kind, characters[index] + first, characters[index] + last, place))
+    for first in range(0, len(candidates), _FEW_CANDIDATES):
+        for row, edit in _confirmed(candidates[first : first + _FEW_CANDIDATES], data, offsets, policy):
+            edits[row].append(edit)
     return [sorted(set(found)) if len(found) > 1 else found for found in edits]
 
 
@@ -92,6 +83,25 @@ def drops_for_pii(counts: Mapping[str, np.ndarray], policy: PiiPolicy) -> np.nda
     """Return per text whether it holds a kind for which the policy drops the document; `counts` as `count_pii` gives them."""
     dropping = [counts[f"pii_{kind}"] > 0 for kind in KINDS if policy.drops(kind)]
     return np.any(dropping, axis=0) if dropping else np.zeros(len(counts[STATISTICS[0]]), bool)
+
+
+def _confirmed(
+    candidates: np.ndarray, data: np.ndarray, offsets: np.ndarray, policy: PiiPolicy
+) -> Iterator[tuple[int, Edit]]:
+    """Yield row and edit of what the candidates turn out to be."""
+    kinds = policy.kinds
+    view = memoryview(data)  # type: ignore[arg-type]
+    rows, starts, ends, characters, looks = candidates.T.tolist()
+    firsts, lasts = offsets[:-1][rows].tolist(), offsets[1:][rows].tolist()
+    for index, row in enumerate(rows):
+        start, end = starts[index], ends[index]
+        place = Place(
+            _text(view[max(firsts[index], start - _AROUND_BYTES) : start]),
+            _text(view[start:end]),
+            _text(view[end : min(lasts[index], end + _AROUND_BYTES)]),
+        )
+        for kind, first, last in _look(looks[index], place, kinds, policy.phone_regions):
+            yield row, _edit(kind, characters[index] + first, characters[index] + last, place)
 
 
 def _text(data: memoryview) -> str:

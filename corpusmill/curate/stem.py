@@ -17,9 +17,8 @@ from corpusmill.curate.decisions import Check, at_least, at_most, language_check
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.language import detect_languages
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import WEB_PII
-from corpusmill.curate.pii_rules import personal_data_check, pii_policy
+from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
 from corpusmill.curate.verdicts import Judged
 from corpusmill.curate.web import WebRules, measure
 
@@ -124,14 +123,13 @@ def _judge(texts: pa.Table, own: StemRules) -> pa.Table:
     statistics = {name: measured[name] for name in _STATISTICS if name in measured} | _formula_statistics(
         formulas, measured["characters"]
     )
-    policy = pii_policy(WEB_PII, own)
-    masks = find_pii(texts["text"], policy)
+    masks, pii_counts = find_personal_data(texts["text"], WEB_PII, own)
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
         language_scores=scores,
         edits=edits_column(NO_CUTS, masks),
-        statistics=statistics | count_pii(masks, policy),
+        statistics=statistics | pii_counts,
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))
 

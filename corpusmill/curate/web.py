@@ -26,9 +26,8 @@ from corpusmill.curate.language import IDENTIFIED, identify
 from corpusmill.curate.language_codes import language_code
 from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
-from corpusmill.curate.pii import count_pii, find_pii
 from corpusmill.curate.pii_kinds import WEB_PII
-from corpusmill.curate.pii_rules import personal_data_check, pii_policy
+from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
 from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
 from corpusmill.curate.verdicts import Judged
 
@@ -215,8 +214,7 @@ def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
     identified = identify(texts["text"]) if own.identifies_language else _declared(texts)
     languages = identified["language"].to_pylist()
     measured = measure(texts["text"], own, languages)
-    policy = pii_policy(WEB_PII, own)
-    masks = find_pii(texts["text"], policy)
+    masks, pii_counts = find_personal_data(texts["text"], WEB_PII, own)
     judged = Judged(
         doc_ids=texts["doc_id"],
         languages=languages,
@@ -224,7 +222,7 @@ def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
         edits=edits_column(measured.cuts, masks),
         statistics={
             **measured.statistics,
-            **count_pii(masks, policy),
+            **pii_counts,
             "main_language_share": identified["main_language_share"].to_numpy(),
             "languages": identified["languages"],
         },

@@ -59,3 +59,10 @@ def test_the_file_itself_speaks_about_its_licence(text_rows):
     assert (found["license_package"], found["license_file"], found["license_header"]) == (0, 0, 2)
     assert (found["license_strictness"], found["license_conflict"]) == (2, 1)
     assert judged(text_rows, GOOD, license=None)["license"] == "MIT"
+
+
+def test_texts_above_the_limit_are_not_looked_at(text_rows):
+    texts = text_rows("Fax: 0341 8387176", "Fax: 0341 8387176" + " more" * 10)
+    found = stem.judge(texts, {"rules": {"max_characters": 20}}).to_pylist()
+    assert [row["pii_phone"] for row in found] == [1, None]
+    assert [len(row["edits"]) for row in found] == [1, 0]
