@@ -29,8 +29,8 @@ TABLE_SIZE = 0x20000
 """Characters behind it are rare ideographs, private and tags: `BEYOND`."""
 BEYOND = ALPHA | MARK | IDEOGRAPH
 
-_ASCII_OPENS = set("!\"#$%&'()*,:;<=>?[]_`{}~")
-_ASCII_CLOSES = set("!\"#&'()*,:;<>?[]_`{}~")
+_ASCII_OPENS = set("!\"#$%&'()*,:;<=>?[]_`{}")
+_ASCII_CLOSES = set("!\"#&'()*,:;<>?[]_`{}")
 _QUOTES = set("'\"`´‘’‚“”„«»‹›「」『』")
 _HYPHENS = set("-–—~")
 _END_NAMES = ("FULL STOP", "QUESTION MARK", "EXCLAMATION", "DANDA")
