@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpusmill.document import EXTRACTED
+from corpusmill.document import EXTRACTED, text_hash
 from corpusmill.engines.lease import lease
 from corpusmill.engines.service import EngineSettings
 from corpusmill.engines.shards import ShardPlan, run_shards
@@ -49,21 +49,27 @@ def _judge(lake: Lake, engine: SparkEngine, keys: list[str], *, partition: str) 
     return time.perf_counter() - started
 
 
-def _write(lake: Lake, texts: list[str], languages: list[str], number: int) -> str:
+def extracted_rows(texts: list[str], languages: list[str], *, prefix: str) -> pa.Table:
+    """Return EXTRACTED rows of texts that declare their language; `prefix` tells the ids of several tables apart."""
     rows = [
         {
-            "doc_id": f"{number:04d}{place:08d}",
+            "doc_id": f"{prefix}{place:08d}",
             "source": "web",
             "snapshot": "1",
             "locator": str(place),
             "declared_language": language,
             "text": text,
+            "text_hash": text_hash(text),
             "meta": [],
         }
         for place, (text, language) in enumerate(zip(texts, languages, strict=True))
     ]
+    return pa.Table.from_pylist(rows, schema=EXTRACTED)
+
+
+def _write(lake: Lake, texts: list[str], languages: list[str], number: int) -> str:
     key = f"texts/{number:04d}.parquet"
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=EXTRACTED), sink, compression="zstd")
+    pq.write_table(extracted_rows(texts, languages, prefix=f"{number:04d}"), sink, compression="zstd")
     lake.store.write(key, sink.getvalue().to_pybytes())
     return key
