@@ -22,6 +22,9 @@ KINDS = {
     "plan": {"python", "iceberg"},
     "report": {"python", "iceberg"},
     "classifier": {"python", "iceberg"},
+    "items": {"python", "iceberg"},
+    "entries": {"python", "iceberg"},
+    "urls": {"python", "iceberg"},
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"

@@ -152,13 +152,14 @@ def levels(graph: AssetGraph, keys: Iterable[str]) -> list[list[list[str]]]:
     """Return what runs one after the other: levels of groups of assets that share a partition set.
 
     An asset stands with its inputs of the same set, so that one run makes them all, and a level behind those of another.
-    Groups of one level do not depend on each other.
+    Groups of one level do not depend on each other. An asset without partitions is a group of its own, as in one run with
+    others it would fail when they do.
     """
     wanted = set(keys)
     level: dict[str, int] = {}
     for key in topological(graph):
         after = [
-            level[up] + (graph[up].partition_set != graph[key].partition_set)
+            level[up] + (not graph[key].partition_set or graph[up].partition_set != graph[key].partition_set)
             for up in graph[key].upstream
             if up in level
         ]
@@ -167,7 +168,7 @@ def levels(graph: AssetGraph, keys: Iterable[str]) -> list[list[list[str]]]:
     groups: dict[tuple[int, str], list[str]] = {}
     for key in level:
         if key in wanted:
-            groups.setdefault((level[key], graph[key].partition_set), []).append(key)
+            groups.setdefault((level[key], graph[key].partition_set or key), []).append(key)
     numbers = sorted({number for number, _ in groups})
     return [[group for (at, _), group in sorted(groups.items()) if at == number] for number in numbers]
 

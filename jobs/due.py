@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import dagster as dg
 from dagster import AssetKey, DagsterEventType, DagsterInstance, PartitionsDefinition
 
+from jobs.asset_graph import UNPARTITIONED
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobAssets:
@@ -16,10 +18,13 @@ class JobAssets:
 
     name: str
     own: Sequence[AssetKey]
-    """Its partitioned assets."""
+    """Its partitioned assets; of a job without partitions all."""
     inputs: Sequence[AssetKey]
     """Assets of other jobs that its assets read."""
-    partitions_def: PartitionsDefinition
+    whole: frozenset[AssetKey]
+    """Those of `own` and `inputs` that have no partitions."""
+    partitions_def: PartitionsDefinition | None
+    """None of a job whose assets all have no partitions."""
 
 
 def job_assets(assets: Sequence[dg.AssetsDefinition], name: str, members: Sequence[AssetKey]) -> JobAssets:
@@ -27,26 +32,33 @@ def job_assets(assets: Sequence[dg.AssetsDefinition], name: str, members: Sequen
     own = [asset for asset in assets if asset.key in set(members)]
     partitioned = [asset for asset in own if asset.partitions_def is not None]
     inputs = {dep for asset in own for dep in asset.dependency_keys} - set(members)
-    assert partitioned, name
-    partitions_def = partitioned[0].partitions_def
-    assert partitions_def is not None
     return JobAssets(
         name=name,
-        own=[asset.key for asset in partitioned],
+        own=[asset.key for asset in partitioned or own],
         inputs=sorted(inputs),
-        partitions_def=partitions_def,
+        whole=frozenset(asset.key for asset in assets if asset.partitions_def is None),
+        partitions_def=partitioned[0].partitions_def if partitioned else None,
     )
 
 
 def due_partitions(instance: DagsterInstance, job: JobAssets) -> list[str]:
-    """Return the partitions that have all inputs, and lack an asset or have one older than an input, in key order."""
-    own = [_last_materialized(instance, key) for key in job.own]
-    inputs = [_last_materialized(instance, key) for key in job.inputs]
-    keys = job.partitions_def.get_partition_keys(dynamic_partitions_store=instance)
+    """Return the partitions that have all inputs, and lack an asset or have one older than an input, in key order.
+
+    A job without partitions has one, named UNPARTITIONED.
+    """
+    own = [_last_materialized(instance, key, is_whole=key in job.whole) for key in job.own]
+    inputs = [_last_materialized(instance, key, is_whole=key in job.whole) for key in job.inputs]
+    if job.partitions_def is None:
+        keys = [UNPARTITIONED]
+    else:
+        keys = list(job.partitions_def.get_partition_keys(dynamic_partitions_store=instance))
     return [key for key in keys if _is_due(key, own, inputs)]
 
 
-def _last_materialized(instance: DagsterInstance, key: AssetKey) -> Mapping[str, int]:
+def _last_materialized(instance: DagsterInstance, key: AssetKey, *, is_whole: bool) -> Mapping[str, int]:
+    if is_whole:
+        newest = instance.fetch_materializations(key, limit=1).records
+        return {UNPARTITIONED: newest[0].storage_id} if newest else {}
     return instance.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION)
 
 
@@ -60,9 +72,16 @@ def _is_due(key: str, own: Sequence[Mapping[str, int]], inputs: Sequence[Mapping
 
 
 def _input_version(key: str, made: Mapping[str, int]) -> int | None:
-    """Return when the input of a partition was last made: the same key, its snapshot, or (of a mixture) all keys."""
+    """Return when the input of a partition was last made: the same key, the whole table, or the key's snapshot.
+
+    A job without partitions reads every partition of its inputs.
+    """
     if key in made:
         return made[key]
+    if UNPARTITIONED in made:
+        return made[UNPARTITIONED]
+    if key == UNPARTITIONED:
+        return max(made.values(), default=None)
     dimensions = set(key.split("|"))
     snapshot = [version for name, version in made.items() if name in dimensions]
     if snapshot:

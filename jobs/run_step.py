@@ -49,9 +49,8 @@ def run_step(definitions: dg.Definitions, step: Step, *, instance: dg.DagsterIns
     """Run a step in this process; raises StepFailedError that says why it failed."""
     job = definitions.resolve_job_def(step.job)
     config: dict[str, Any] = {"loggers": {PROGRESS: {}}} if PROGRESS in job.loggers else {}
-    result = job.execute_in_process(
-        run_config=config, partition_key=step.partition, instance=instance, raise_on_error=False
-    )
+    partition = None if job.partitions_def is None else step.partition
+    result = job.execute_in_process(run_config=config, partition_key=partition, instance=instance, raise_on_error=False)
     if not result.success:
         raise StepFailedError(f"{step.job} failed on {step.partition}: {failure_reason(result)}")
 

@@ -1,4 +1,7 @@
-"""One schedule a job: every night, a run for each partition that is due. Off until someone turns it on."""
+"""One schedule a job: every night, a run for each partition that is due. Off until someone turns it on.
+
+A job without partitions is due until it ran once, and when one of its inputs is newer.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +27,9 @@ def nightly(job: JobAssets, *, cron: str = CRON) -> dg.ScheduleDefinition:
         if not due:
             yield dg.SkipReason(f"no partition of {job.name} is due")
         for partition in due[:MAX_RUNS_PER_TICK]:
-            yield dg.RunRequest(partition_key=partition, run_key=f"{partition}@{context.scheduled_execution_time}")
+            yield dg.RunRequest(
+                partition_key=partition or None, run_key=f"{partition}@{context.scheduled_execution_time}"
+            )
 
     return schedule
 

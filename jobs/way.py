@@ -1,4 +1,4 @@
-"""The whole way as a list of steps: every job on every partition, in the order of the stages.
+"""The whole way as a list of steps: every job on every partition, in the order of the stages and of who reads whom.
 
 A step is current when the lake holds, for each of its assets, the work that the asset's code, parameters and inputs name,
 and Dagster knows of it: a run that was killed right after a commit told nobody.
@@ -41,6 +41,7 @@ class Step:
 
     job: str
     partition: str
+    """UNPARTITIONED of a job whose assets all have no partitions."""
     work: Sequence[Work]
 
     def is_current(self, instance: dg.DagsterInstance) -> bool:
@@ -56,18 +57,38 @@ class Step:
 
 def way_steps(assets: Sequence[dg.AssetsDefinition], *, settings: Settings, instance: dg.DagsterInstance) -> list[Step]:
     """Return the steps of `assets` over all partitions that `instance` knows, inputs before what reads them."""
-    order = list(dict.fromkeys(job_name(asset.key) for asset in assets))
     return [
         _step(job, partition, members, settings)
-        for job in order
+        for job in job_order(assets)
         for members in [[asset for asset in assets if job_name(asset.key) == job]]
         for partition in _partition_keys(members, instance)
     ]
 
 
+def job_order(assets: Sequence[dg.AssetsDefinition]) -> list[str]:
+    """Return the jobs of `assets` in their order, but each after the jobs whose assets it reads."""
+    reads: dict[str, list[str]] = {}
+    for asset in assets:
+        reads.setdefault(job_name(asset.key), []).extend(job_name(key) for key in asset.dependency_keys)
+    seen: set[str] = set()
+    order: list[str] = []
+
+    def visit(job: str) -> None:
+        if job in reads and job not in seen:
+            seen.add(job)
+            for other in reads[job]:
+                visit(other)
+            order.append(job)
+
+    for job in reads:
+        visit(job)
+    return order
+
+
 def _partition_keys(members: Sequence[dg.AssetsDefinition], instance: dg.DagsterInstance) -> list[str]:
-    definition = next(asset.partitions_def for asset in members if asset.partitions_def is not None)
-    assert definition is not None
+    definition = next((asset.partitions_def for asset in members if asset.partitions_def is not None), None)
+    if definition is None:
+        return [UNPARTITIONED]
     return list(definition.get_partition_keys(dynamic_partitions_store=instance))
 
 

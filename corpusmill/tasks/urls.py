@@ -21,6 +21,7 @@ from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import extract, url_lists
 from corpusmill.tasks.task import UNPARTITIONED, Job, Outcome, partition_writer, truncate_sample
 
+_PARAMETERS = ("duplicates", "agents", "as_of")
 _COLUMNS = ("doc_id", "url", "failure")
 _BATCH_ROWS = 65_536
 
@@ -41,6 +42,7 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
+    _check_parameters(job.parameters)
     lists = _lists(job)
     num_rows = sum(file.num_rows for file in job.lake.files(extract.table(job.dataset), [job.partition]))
     is_repeated = np.zeros(num_rows, np.bool_)
@@ -79,6 +81,11 @@ def _lists(job: Job) -> UrlLists:
         "as_of": None if as_of is None else datetime.date.fromisoformat(as_of),
     }
     return url_lists.entries_to_lists(entries, parameters)
+
+
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
+    if unknown := sorted(set(parameters) - set(_PARAMETERS)):
+        raise ValueError(f"unknown parameter {', '.join(unknown)} of URLs; known are {', '.join(_PARAMETERS)}")
 
 
 def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:

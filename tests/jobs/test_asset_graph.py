@@ -120,6 +120,24 @@ def test_levels_keep_the_order_across_assets_that_are_not_chosen():
     ]
 
 
+def test_what_has_no_partitions_runs_alone_so_that_a_failure_is_its_own():
+    whole = {"partition_set": "", "partitions": ("",)}
+    graph = {
+        one.key: one
+        for one in [
+            node("sources/web/records"),
+            node("curated/benchmarks/items", **whole),
+            node("curated/url_lists/entries", **whole),
+            node("curated/lesson/classifier", "curated/benchmarks/items", **whole),
+            node("curated/web/contamination", "sources/web/records", "curated/benchmarks/items"),
+        ]
+    }
+    assert levels(graph, graph) == [
+        [["curated/benchmarks/items"], ["curated/url_lists/entries"], ["sources/web/records"]],
+        [["curated/lesson/classifier"], ["curated/web/contamination"]],
+    ]
+
+
 @pytest.mark.parametrize(
     ("key", "partition", "upstream", "read"),
     [
