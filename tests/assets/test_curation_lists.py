@@ -106,6 +106,7 @@ def shown(instance: dg.DagsterInstance, table: str) -> dict[str, Any]:
     return {name: value.value for name, value in event.asset_materialization.metadata.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.dagster
 def test_planted_items_and_blocked_urls_are_gone_and_all_is_accounted_for(
     settings: Settings, project: dg.Definitions, instance: dg.DagsterInstance
@@ -130,6 +131,7 @@ def test_planted_items_and_blocked_urls_are_gone_and_all_is_accounted_for(
     assert shown(instance, "curated/url_lists/entries")["blocked_domains"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.dagster
 def test_a_new_benchmark_makes_the_datasets_that_ask_for_it_due(
     settings: Settings, project: dg.Definitions, instance: dg.DagsterInstance, tmp_path: Path
@@ -165,6 +167,7 @@ def test_the_nightly_run_of_a_job_without_partitions_names_none(
     assert request.partition_key is None
 
 
+@pytest.mark.slow
 @pytest.mark.dagster
 def test_a_dataset_without_the_lists_that_it_asks_for_says_what_is_missing(
     settings: Settings, project: dg.Definitions, instance: dg.DagsterInstance
