@@ -24,7 +24,7 @@ _LOCAL_BYTES, _LABEL_BYTES, _DOMAIN_BYTES = 64, 63, 255  # RFC 5321, section 4.5
 _IPV6_BYTES = 39
 _MIN_SECRET, _MAX_SECRET = 8, 512
 _MIN_KEY = 20
-_MAX_BEFORE_DIGIT = 40  # of a key without a digit one in 700 has none in its first 40 (52 letters of 62)
+_MAX_BEFORE_DIGIT = 40  # one key in 560 has no digit in its first 40 characters: (52 / 62) ** 36 behind the prefix
 _KEY_BLOCK_BYTES = 32_768  # an RSA key of 16,384 bits takes 13,000
 
 
