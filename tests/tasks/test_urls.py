@@ -127,3 +127,5 @@ def test_each_document_has_its_canonical_url_and_the_first_reason(tmp_path: Path
     assert kept["counts"]["dropped"] == {"url_blocked_domain": 2, "url_blocked_word": 1, "url_opted_out": 2}
     with pytest.raises(ValueError, match="the parameter duplicates is drop or keep, got 'no'"):
         run("urls", arguments(settings, "web", "2024", duplicates="no"))
+    with pytest.raises(ValueError, match="unknown parameter duplicate of URLs; known are duplicates, agents, as_of"):
+        run("urls", arguments(settings, "web", "2024", duplicate="keep"))
