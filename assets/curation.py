@@ -9,6 +9,7 @@ import dagster as dg
 from assets.asset import lake_asset
 from assets.partitions import snapshots
 from corpusmill.curate.contamination_rules import ContaminationPolicy, ContaminationRules
+from corpusmill.curate.quality_rules import classifier_names
 
 ITEMS = ("curated", "benchmarks", "items")
 URL_ENTRIES = ("curated", "url_lists", "entries")
@@ -57,10 +58,11 @@ def curated_assets(
     """
     records = ("sources", dataset, "records")
     key = {table: ("curated", dataset, table) for table in DESCRIPTIONS}
+    classifiers = [("curated", name, "classifier") for name in classifier_names(judge)]
     removals = _removals(contamination, urls)
     steps: list[tuple[str, str, list[tuple[str, str, str]], Mapping[str, Any]]] = [
         ("extracted", "extract", [records], extract),
-        ("verdicts", "judge", [key["extracted"]], judge),
+        ("verdicts", "judge", [key["extracted"], *classifiers], judge),
         ("signatures", "sign", [key["extracted"], key["verdicts"]], dedup),
         ("resolution", "resolve", [key["signatures"], key["extracted"]], dedup),
         ("duplicates", "duplicates", [key["signatures"], key["resolution"]], {"max_removed_share": max_removed_share}),

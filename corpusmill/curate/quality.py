@@ -43,6 +43,15 @@ def statistic_names(names: Sequence[str]) -> tuple[str, ...]:
     return (*own, TIER) if names else ()
 
 
+def add_statistics(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """Return a schema with `statistic_names` at its end; raises ValueError where it has a column of that name."""
+    for column in statistic_names(names):
+        if column in schema.names:
+            raise ValueError(f"the classifiers {', '.join(names)} need a column {column}, which is taken: rename one")
+        schema = schema.append(pa.field(column, pa.float64()))
+    return schema
+
+
 def quality_statistics(texts: pa.ChunkedArray, classifiers: Sequence[Classifier]) -> dict[str, np.ndarray]:
     """Return `statistic_names` as float64 columns, NaN for a text without a word."""
     found: dict[str, np.ndarray] = {}

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from corpusmill.curate import code, stem, web
 from corpusmill.curate.decisions import drop_reasons
+from corpusmill.curate.quality import TIER
+from corpusmill.curate.quality_rules import classifier_names
 
 JUDGES = {"web": web, "code": code, "stem": stem}
 """By kind of text; parameters name one under `judge`. Each has `rules`, `checks`, `judge`, `verdict_schema`, and the
@@ -40,16 +42,21 @@ def redecide(verdicts: pa.Table, parameters: Mapping[str, Any]) -> pa.Array:
 def decisive_columns(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns of a verdict table that decide."""
     judge = JUDGES[parameters["judge"]]
-    return tuple(dict.fromkeys((*judge.DECISIVE, judge.MEASURED, "characters")))
+    tier = [TIER] if classifier_names(parameters) else []
+    return tuple(dict.fromkeys((*judge.DECISIVE, judge.MEASURED, "characters", *tier)))
 
 
 def needs_text(judged_with: Mapping[str, Any], parameters: Mapping[str, Any]) -> list[str]:
-    """Return the rules that differ and cannot be decided again: they change the text or what is measured of it."""
+    """Return the rules that differ and cannot be decided again: they change the text or what is measured of it.
+
+    `judge` and `classifiers` are named where these differ.
+    """
     judge = JUDGES[parameters["judge"]]
     if judged_with["judge"] != parameters["judge"]:
         return ["judge"]
     old, new = judge.rules(judged_with), judge.rules(parameters)
-    return [name for name in judge.MEASURED_WITH if _values(old, name) != _values(new, name)]
+    models = [] if classifier_names(judged_with) == classifier_names(parameters) else ["classifiers"]
+    return [*models, *(name for name in judge.MEASURED_WITH if _values(old, name) != _values(new, name))]
 
 
 def changes(before: pa.Array, after: pa.Array) -> pa.Table:

@@ -28,6 +28,14 @@ from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
 from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
+from corpusmill.curate.quality import Classifier, quality_statistics
+from corpusmill.curate.quality_rules import (
+    check_classifiers,
+    check_tiers,
+    check_tiers_are_known,
+    spare_best_tiers,
+    tier_checks,
+)
 from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
 from corpusmill.curate.verdicts import Judged
 
@@ -39,6 +47,8 @@ _FOR_ALL_LANGUAGES = (
     "masks_pii",
     "pii_actions",
     "max_characters",
+    "spared_tiers_from",
+    "min_quality_tier",
 )
 
 
@@ -98,6 +108,11 @@ class WebRules:
     """By kind of personal data: `mask`, `drop` or `leave`, where that differs from WEB_PII."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory to about 0.5 GB. C4's longest page has under 2,000,000."""
+    spared_tiers_from: int | None = None
+    """Pages of this quality tier (0 to 19) or a better one are not dropped by Gopher's, C4's and FineWeb's rules, but for
+    those of length: as Nemotron-CC does (Su et al. 2024, arXiv 2412.02595). Needs classifiers, like the next."""
+    min_quality_tier: int | None = None
+    """Pages of a lower tier are dropped; those without a word have no tier, and stay."""
     by_language: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: LANGUAGE_RULES)
     """What differs for a language, by its code and the names above; `{}` judges all languages alike."""
 
@@ -106,6 +121,7 @@ class WebRules:
             if language_code(language) != language:
                 raise ValueError(f"the language {language!r} is written {language_code(language)!r} here")
         pii_policy(WEB_PII, self)
+        check_tiers(spared_tiers_from=self.spared_tiers_from, min_quality_tier=self.min_quality_tier)
         for shares, sizes in ((self.max_top_ngram_shares, "2 to 4"), (self.max_duplicate_ngram_shares, "5 to 10")):
             wanted = 3 if sizes == "2 to 4" else 6
             if len(shares) != wanted:
@@ -128,9 +144,11 @@ MEASURED_WITH = (
 )
 MEASURED = "words"
 
-_LIMITS = (
+_LENGTHS = (
     at_least("min_words", "words", "too_few_words"),
     at_most("max_words", "words", "too_many_words"),
+)
+_HEURISTICS = (
     at_least("min_mean_word_characters", "mean_word_length", "words_too_short"),
     at_most("max_mean_word_characters", "mean_word_length", "words_too_long"),
     at_most("max_number_sign_ratio", "number_sign_token_ratio", "too_many_hash_signs"),
@@ -168,6 +186,7 @@ _LIMITS = (
     at_most("max_newline_ratio", "newline_token_ratio", "too_many_newlines"),
 )
 """In the order in which they name the drop reason: Gopher, C4, FineWeb."""
+_LIMITS = (*_LENGTHS, *_HEURISTICS)
 
 
 DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
@@ -179,19 +198,23 @@ def verdict_schema() -> pa.Schema:
 
 
 def rules(parameters: Mapping[str, Any]) -> WebRules:
-    """Return the rules that `parameters["rules"]` makes of WebRules."""
-    return verdicts.rules_from(WebRules, parameters)
+    """Return the rules that `parameters["rules"]` makes of WebRules; those of tiers need `parameters["classifiers"]`."""
+    own = verdicts.rules_from(WebRules, parameters)
+    check_tiers_are_known(own, parameters)
+    return own
 
 
-def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
+def judge(texts: pa.Table, parameters: Mapping[str, Any], *, classifiers: Sequence[Classifier] = ()) -> pa.Table:
     """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes WebRules.
 
-    Rows without text failed at extraction and get no verdict.
+    `classifiers` are those that `parameters["classifiers"]` names. Rows without text failed at extraction and get no
+    verdict.
     """
     own = rules(parameters)
+    check_classifiers(classifiers, parameters)
     readable = texts.filter(texts["text"].is_valid())
-    parts = [_judge(readable.slice(row, _FEW_TEXTS), own) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
-    return pa.concat_tables(parts)
+    starts = range(0, max(1, len(readable)), _FEW_TEXTS)
+    return pa.concat_tables([_judge(readable.slice(row, _FEW_TEXTS), own, classifiers) for row in starts])
 
 
 def checks(measured: pa.Table, own: WebRules) -> list[Check]:
@@ -201,16 +224,18 @@ def checks(measured: pa.Table, own: WebRules) -> list[Check]:
         Check(reason="too_long", is_broken=too_long),
         *language_checks(measured, own),
         *heuristic_checks(measured, own),
+        *tier_checks(measured, own.min_quality_tier),
         personal_data_check(measured, pii_policy(WEB_PII, own)),
     ]
 
 
 def heuristic_checks(measured: pa.Table, own: WebRules) -> list[Check]:
-    """Return the rules of Gopher, C4 and FineWeb alone, on statistics and `language`."""
-    return limit_checks(_LIMITS, measured, own)
+    """Return the rules of Gopher, C4 and FineWeb alone, on statistics and `language`; tiers where rules spare some."""
+    lengths, heuristics = limit_checks(_LENGTHS, measured, own), limit_checks(_HEURISTICS, measured, own)
+    return [*lengths, *spare_best_tiers(heuristics, measured, own.spared_tiers_from)]
 
 
-def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
+def _judge(texts: pa.Table, own: WebRules, classifiers: Sequence[Classifier]) -> pa.Table:
     identified = identify(texts["text"]) if own.identifies_language else _declared(texts)
     languages = identified["language"].to_pylist()
     measured = measure(texts["text"], own, languages)
@@ -225,6 +250,7 @@ def _judge(texts: pa.Table, own: WebRules) -> pa.Table:
             **pii_counts,
             "main_language_share": identified["main_language_share"].to_numpy(),
             "languages": identified["languages"],
+            **quality_statistics(texts["text"], classifiers),
         },
     )
     return verdicts.verdict_table(judged, lambda table: checks(table, own))

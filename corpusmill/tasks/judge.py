@@ -2,6 +2,9 @@
 
 One shard a text file; a verdict names the text file that it judged. Where only thresholds changed since the last commit,
 the stored verdicts are decided again and no text is read.
+
+Parameters name the judge, and may change its `rules`; a web judge may name `classifiers`, tables of train_classifier,
+whose scores and tiers become statistics.
 """
 
 from collections import Counter
@@ -12,16 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
+from corpusmill.curate.quality import TIER, add_statistics
+from corpusmill.curate.quality_rules import classifier_names
 from corpusmill.curate.redecide import JUDGES
 from corpusmill.engines.shard import MAX_EXAMPLES, ShardContext
 from corpusmill.engines.shards import total
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import extract
+from corpusmill.tasks import extract, train_classifier
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.redecided import decidable_files, measured_version
-from corpusmill.tasks.task import Job, Outcome
-from corpusmill.tasks.verdict_statistics import language_table, spread_table
+from corpusmill.tasks.stored_classifiers import stored_classifiers
+from corpusmill.tasks.task import UNPARTITIONED, Job, Outcome
+from corpusmill.tasks.verdict_statistics import language_table, spread_table, tier_table
 
 EXCERPT_CHARACTERS = 160
 
@@ -31,11 +37,18 @@ def table(dataset: str) -> str:
 
 
 def schema(parameters: Mapping[str, Any]) -> pa.Schema:
-    return JUDGES[parameters["judge"]].verdict_schema()
+    names = classifier_names(parameters)
+    if names and parameters["judge"] != "web":
+        raise ValueError(
+            f"classifiers are for the judge 'web', not for {parameters['judge']!r}: take away {', '.join(names)}"
+        )
+    return add_statistics(JUDGES[parameters["judge"]].verdict_schema(), names)
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"extracted": job.upstream(extract.table(job.dataset))}
+    tables = [train_classifier.table(name) for name in classifier_names(job.parameters)]
+    extracted = job.upstream(extract.table(job.dataset))
+    return {"extracted": extracted} | {table: job.upstream(table, UNPARTITIONED) for table in tables}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -43,8 +56,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     stored = decidable_files(job, table(job.dataset), measured)
     if stored is None:
         files = job.lake.files(extract.table(job.dataset), [job.partition])
+        models = _classifier_files(job)
         function = "corpusmill.tasks.judge:judge_shard"
-        shard_inputs = [{"text_file": job.lake.store.key(file.path)} for file in files]
+        shard_inputs = [{"text_file": job.lake.store.key(file.path), **models} for file in files]
     else:
         job.report("only thresholds changed: deciding again from the stored verdicts", {"files": len(stored)})
         function = "corpusmill.tasks.redecided:redecide_shard"
@@ -58,6 +72,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
                 {"reason": reason, "documents": number} for reason, number in _by_size(sums.counts.dropped)
             ],
             "languages": language_table(job.lake.store, sums.files),
+            "quality_tiers": tier_table(job.lake.store, sums.files) if TIER in job.schema.names else [],
         },
         state={"measured": measured, "parameters": dict(job.parameters)},
         listings={
@@ -73,9 +88,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield the verdicts of one text file."""
+    models = stored_classifiers(context.store, inputs["classifiers"]) if "classifiers" in inputs else []
+    given = {"classifiers": models} if models else {}
     for batch in read_batches(context.store, inputs["text_file"]):
         texts = batch.filter(pc.is_null(batch["failure"]))
-        verdicts = JUDGES[parameters["judge"]].judge(texts, dict(parameters))
+        verdicts = JUDGES[parameters["judge"]].judge(texts, dict(parameters), **given)
         named = verdicts.add_column(
             1, pa.field("text_file", pa.string(), nullable=False), pa.array([inputs["text_file"]] * len(verdicts))
         )
@@ -84,6 +101,13 @@ def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], contex
             context.sample(row)
             context.example(row["drop_reason"], row["doc_id"], row)
         yield named
+
+
+def _classifier_files(job: Job) -> dict[str, dict[str, str]]:
+    """Return `classifiers`, the key of each one's file by name; nothing where the parameters name none."""
+    names = classifier_names(job.parameters)
+    files = {name: job.lake.files(train_classifier.table(name), [UNPARTITIONED])[0] for name in names}
+    return {"classifiers": {name: job.lake.store.key(file.path) for name, file in files.items()}} if files else {}
 
 
 def _counts(verdicts: pa.Table) -> Counts:

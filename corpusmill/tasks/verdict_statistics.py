@@ -1,4 +1,4 @@
-"""What the page of a verdicts asset shows of a partition: languages, and how each statistic is spread.
+"""What the page of a verdicts asset shows of a partition: languages, tiers, how each statistic is spread.
 
 Read from the written verdict files, a few columns at a time. Memory: MAX_ROWS values a statistic, whatever the partition.
 """
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from corpusmill.curate.quality import TIER
 from corpusmill.lake.files import WrittenFile
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.store import Store
@@ -21,15 +22,19 @@ QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 
 def language_table(store: Store, files: Sequence[WrittenFile]) -> list[dict[str, Any]]:
     """Return each detected language with its documents and how many of them were dropped, most frequent first."""
-    documents: Counter[str | None] = Counter()
-    dropped: Counter[str | None] = Counter()
-    for file in files:
-        for batch in read_batches(store, store.key(file.path), columns=["language", "drop_reason"]):
-            documents.update(batch["language"].to_pylist())
-            dropped.update(batch.filter(batch["drop_reason"].is_valid())["language"].to_pylist())
+    documents, dropped = _counts_by(store, files, "language")
     return [
         {"language": language or "none", "documents": number, "dropped": dropped[language]}
         for language, number in sorted(documents.items(), key=lambda item: (-item[1], item[0] or ""))
+    ]
+
+
+def tier_table(store: Store, files: Sequence[WrittenFile]) -> list[dict[str, Any]]:
+    """Return each quality tier with its documents and how many of them were dropped, the best first, no tier last."""
+    documents, dropped = _counts_by(store, files, TIER)
+    return [
+        {"tier": "none" if tier is None else int(tier), "documents": documents[tier], "dropped": dropped[tier]}
+        for tier in sorted(documents, key=lambda tier: -1.0 if tier is None else tier, reverse=True)
     ]
 
 
@@ -46,6 +51,17 @@ def spread_table(store: Store, files: Sequence[WrittenFile], schema: pa.Schema) 
             for name in names:
                 parts[name].append(_floats(batch[name])[chosen])
     return [_spread(name, np.concatenate(values)) for name, values in parts.items() if values]
+
+
+def _counts_by(store: Store, files: Sequence[WrittenFile], column: str) -> tuple[Counter[Any], Counter[Any]]:
+    """Return how many documents, and how many dropped ones, there are of each value of a column."""
+    documents: Counter[Any] = Counter()
+    dropped: Counter[Any] = Counter()
+    for file in files:
+        for batch in read_batches(store, store.key(file.path), columns=[column, "drop_reason"]):
+            documents.update(batch[column].to_pylist())
+            dropped.update(batch.filter(batch["drop_reason"].is_valid())[column].to_pylist())
+    return documents, dropped
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
