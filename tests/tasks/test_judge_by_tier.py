@@ -104,6 +104,18 @@ def test_tiers_are_decided_again_without_a_text(settings: Settings) -> None:
         preview(Lake(settings.lake), "web", "2024", judged_with=old, parameters={"judge": "web", "rules": RULES})
 
 
+def test_a_changed_tier_decides_the_stored_verdicts_as_the_texts_would(settings: Settings) -> None:
+    train(settings)
+    judge(settings, ["lessons"], min_words=50)
+    again = judge(settings, ["lessons"], min_quality_tier=10)
+    assert again["metrics"]["redecided"] == 2 * NUM_TEXTS
+    assert again["counts"]["dropped"] == {"low_quality_tier": NUM_TEXTS}
+    judge(settings, [])
+    anew = judge(settings, ["lessons"], min_quality_tier=10)
+    assert "redecided" not in anew["metrics"]
+    assert (anew["content_hash"], anew["tables"]) == (again["content_hash"], again["tables"])
+
+
 def test_a_classifier_trained_anew_judges_anew_and_no_other_change_does(settings: Settings) -> None:
     train(settings)
     first = judge(settings, ["lessons"])
