@@ -1,7 +1,10 @@
 """The judge's own task on a leased Spark of two cores: Parquet files of texts to verdict files, in a lake of its own."""
 
+import itertools
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,8 +25,10 @@ PARAMETERS = {"judge": "web", "rules": {"identifies_language": False, "masks_pii
 _TABLE = "curated/web/verdicts"
 
 
-def spark_megabytes_per_second(texts: list[str], languages: list[str]) -> float:
-    """Write the texts SHARDS times, judge them once to warm up and once for the time; return MB of text a second."""
+@contextmanager
+def judging_on_spark(texts: list[str], languages: list[str]) -> Iterator[Callable[[], float]]:
+    """Write the texts SHARDS times and give a function that judges them all, warm, and returns MB of text a second."""
+    num_megabytes = SHARDS * sum(len(text.encode()) for text in texts) / 1e6
     with tempfile.TemporaryDirectory(prefix="corpusmill-spark-", ignore_cleanup_errors=True) as folder:
         lake = Lake(LakeSettings(store=StoreSettings(root=f"{folder}/lake")))
         keys = [_write(lake, texts, languages, number) for number in range(SHARDS)]
@@ -31,10 +36,10 @@ def spark_megabytes_per_second(texts: list[str], languages: list[str]) -> float:
         with lease("spark", settings, state_folder=Path(folder)) as endpoint:
             engine = SparkEngine(endpoint)
             _judge(lake, engine, keys[:2], partition="warm")
-            seconds = _judge(lake, engine, keys, partition="timed")
+            runs = itertools.count()
+            yield lambda: num_megabytes / _judge(lake, engine, keys, partition=f"run {next(runs)}")
             engine.close()
         lake.close()
-    return SHARDS * sum(len(text.encode()) for text in texts) / 1e6 / seconds
 
 
 def _judge(lake: Lake, engine: SparkEngine, keys: list[str], *, partition: str) -> float:
