@@ -19,7 +19,9 @@ from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.tasks import judge
 
-SHARDS = 24
+SHARDS = 12
+COPIES = 3
+"""How often a shard holds the texts: about 60 MB, so that tasks are as long as in real use (files of 128 MB and more)."""
 PARAMETERS = {"judge": "web", "rules": {"identifies_language": False, "masks_pii": False, "languages": []}}
 """The heuristic rules alone, as the bare ones are timed."""
 _TABLE = "curated/web/verdicts"
@@ -27,8 +29,8 @@ _TABLE = "curated/web/verdicts"
 
 @contextmanager
 def judging_on_spark(texts: list[str], languages: list[str]) -> Iterator[Callable[[], float]]:
-    """Write the texts SHARDS times and give a function that judges them all, warm, and returns MB of text a second."""
-    num_megabytes = SHARDS * sum(len(text.encode()) for text in texts) / 1e6
+    """Write the texts to shards and give a function that judges them all, warm, and returns MB of text a second."""
+    num_megabytes = SHARDS * COPIES * sum(len(text.encode()) for text in texts) / 1e6
     with tempfile.TemporaryDirectory(prefix="corpusmill-spark-", ignore_cleanup_errors=True) as folder:
         lake = Lake(LakeSettings(store=StoreSettings(root=f"{folder}/lake")))
         keys = [_write(lake, texts, languages, number) for number in range(SHARDS)]
@@ -75,6 +77,6 @@ def extracted_rows(texts: list[str], languages: list[str], *, prefix: str) -> pa
 def _write(lake: Lake, texts: list[str], languages: list[str], number: int) -> str:
     key = f"texts/{number:04d}.parquet"
     sink = pa.BufferOutputStream()
-    pq.write_table(extracted_rows(texts, languages, prefix=f"{number:04d}"), sink, compression="zstd")
+    pq.write_table(extracted_rows(texts * COPIES, languages * COPIES, prefix=f"{number:04d}"), sink, compression="zstd")
     lake.store.write(key, sink.getvalue().to_pybytes())
     return key
