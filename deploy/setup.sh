@@ -46,14 +46,12 @@ install_torch_for_cpu() {
 }
 
 install_for_cpu() {
-    say "1 of 4: torch (200 MB)"
+    say "1 of 3: torch (200 MB)"
     install_torch_for_cpu
-    say "2 of 4: $(grep -c '^[a-z0-9].*==' requirements.lock) packages of requirements.lock (2 GB, a few minutes)"
+    say "2 of 3: $(grep -c '^[a-z0-9].*==' requirements.lock) packages of requirements.lock (2 GB, a few minutes)"
     .venv/bin/pip install --no-deps --require-hashes -r requirements.lock
-    say "3 of 4: corpusmill itself"
+    say "3 of 3: corpusmill itself"
     .venv/bin/pip install --no-deps --no-build-isolation --quiet -e .
-    say "4 of 4: kernels are compiled (a minute or two)"
-    .venv/bin/python -m corpusmill.warm_kernels
 }
 
 install_for_gpu() {
@@ -73,8 +71,20 @@ if [ "$kind" = test ]; then
 fi
 "$python" -m corpusmill.preflight .
 
+# numba keeps what it compiled and notices no change in another file: what is kept goes when any kernel changes.
+compile_kernels() {
+    local sources
+    sources=$(grep -rl --include='*.py' numba corpusmill | LC_ALL=C sort | xargs cat | cksum)
+    [ "$(cat .venv/kernels 2>/dev/null)" = "$sources" ] && return 0
+    say "Compiling kernels (a minute or two)"
+    find corpusmill \( -name '*.nbi' -o -name '*.nbc' \) -delete
+    .venv/bin/python -m corpusmill.warm_kernels
+    printf '%s' "$sources" >.venv/kernels
+}
+
 wanted="$kind $("$python" --version) $(cat requirements.lock pyproject.toml deploy/setup.sh | cksum)"
 if [ "$(cat .venv/installed 2>/dev/null)" = "$wanted" ]; then
+    compile_kernels
     exit 0
 fi
 say "Setting up .venv for $kind"
@@ -85,3 +95,4 @@ fi
 "install_for_$kind"
 printf '%s' "$wanted" >.venv/installed
 say "Set up: $(du -sh .venv | cut -f1) in .venv"
+compile_kernels
