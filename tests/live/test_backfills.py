@@ -63,8 +63,8 @@ def test_numbers_and_checks_are_recorded_for_each_partition(
     numbers = metadata(live.instance, "curated/web/documents", "2025-10")
     assert numbers["rows_in"] == 30
     assert numbers["rows_in"] == numbers["rows_kept"] + numbers["rows_dropped"] + numbers["rows_failed"]
-    # 25 of its pages were in the snapshot before; a few of those fell to a rule first.
-    assert 20 <= numbers["drop/exact_duplicate"] <= 25
+    # 25 of its pages were in the snapshot before; about a third of those fall to a rule first.
+    assert 15 <= numbers["drop/exact_duplicate"] <= 25
     assert metadata(live.instance, "curated/web/documents", "2024-10")["rows_kept"] >= 20
     checks = check_partitions(live.instance, "curated/web/documents")
     assert set(checks) == {"rows_accounted_for", "gates"}
