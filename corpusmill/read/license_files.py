@@ -32,7 +32,9 @@ class PackageLicenses:
         """Return what the licence file in a member's folder says, or in the nearest one above."""
         folder = posixpath.dirname(_plain(path))
         while folder and folder not in self.by_folder:
-            folder = posixpath.dirname(folder)
+            above = posixpath.dirname(folder)
+            # Above the root of an absolute path is the root again.
+            folder = above if above != folder else ""
         return self.by_folder.get(folder)
 
 

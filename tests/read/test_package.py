@@ -221,3 +221,10 @@ def test_manifest_of_an_npm_package_is_read(read):
 )
 def test_names_of_licence_files(name, expected):
     assert is_license_file(name) is expected
+
+
+@pytest.mark.parametrize("path", ["/abs/a.py", "//a.py", "../../a.py", "/a.py", "./a.py"])
+def test_member_with_a_path_from_the_root_has_no_licence_file_above_it(read, path):
+    listed, fetched = read("p-1.tar.gz", tar({path: b"x = 1\n"}))
+    assert fetched == [(b"x = 1\n", None)]
+    assert "license_file" not in dict(listed["meta"].to_pylist()[0])
