@@ -73,12 +73,15 @@ class JsonlCursor:
     def _line(self, number: int, row: dict[str, Any], max_bytes: int) -> Line:
         if self._codec is None and row["length"] <= max_bytes:
             self._file.seek(row["offset"])
-            data = bytes(self._file.read(row["length"])).rstrip(b"\r\n")
+            data = bytes(self._file.read(row["length"]))
+            if len(data) < row["length"]:
+                return _changed(number)
+            data = data.rstrip(b"\r\n")
             return Line(number=number, offset=row["offset"], length=row["length"], data=_without_bom(data, number))
         if self._next < 0 or number < self._next:
             self._lines = read_lines(self._file, max_bytes=max_bytes)
         self._next = number + 1
-        return next(line for line in self._lines if line.number == number)
+        return next((line for line in self._lines if line.number == number), _changed(number))
 
 
 def read_lines(file: pa.NativeFile, *, max_bytes: int) -> Iterator[Line]:
@@ -109,6 +112,11 @@ def parse_line(line: Line) -> tuple[dict[str, Any], str | None]:
     except (ValueError, RecursionError):
         return {}, "invalid_json"
     return (value, None) if isinstance(value, dict) else ({}, "not_an_object")
+
+
+def _changed(number: int) -> Line:
+    """Return a line that was listed and is not there any more."""
+    return Line(number=number, offset=0, length=0, data=None, failure="file_changed")
 
 
 def _without_bom(data: bytes, number: int) -> bytes:

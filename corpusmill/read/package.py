@@ -96,7 +96,9 @@ class PackageCursor:
                 self._archive = _open(self._file, self._path)
                 self._members = self._archive.members()
             self._next = index + 1
-            member = next(member for member in self._members if member.index == index)
+            member = next((member for member in self._members if member.index == index), None)
+            if member is None:
+                return Payload(failure="file_changed")
             if member.size > max_bytes:
                 return Payload(failure="payload_too_large")
             return Payload(data=self._archive.read(member))

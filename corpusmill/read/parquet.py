@@ -26,7 +26,7 @@ def list_parquet(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
     """Yield a file's rows in order; raises ValueError when a column that the options name is missing."""
     try:
         parquet = _open(file)
-    except pa.ArrowInvalid:
+    except GarbledFooterError:
         yield FoundRecord(position="", failure="empty_file" if source.size == 0 else "garbled_parquet")
         return
     _check_columns(parquet.schema_arrow, source, options)
@@ -45,8 +45,12 @@ class ParquetCursor:
     """Texts of one Parquet file; rows in order cost one pass over the text column."""
 
     def __init__(self, file: pa.NativeFile) -> None:
-        self._parquet = _open(file)
-        sizes = [self._parquet.metadata.row_group(group).num_rows for group in range(self._parquet.num_row_groups)]
+        try:
+            self._parquet: pq.ParquetFile | None = _open(file)
+        except GarbledFooterError:
+            self._parquet = None
+        metadata = self._parquet and self._parquet.metadata
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] if metadata else []
         self._starts = [sum(sizes[:group]) for group in range(len(sizes) + 1)]
         self._texts: Iterator[Payload] = iter(())
         self._open = (-1, "")
@@ -55,12 +59,15 @@ class ParquetCursor:
     def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
         """Return the text of the listed `row` as UTF-8."""
         number = int(row["locator"].rpartition("#row=")[2])
-        return self._text(number, dict(row["meta"])["text_column"], max_bytes)
+        column = dict(row["meta"])["text_column"]
+        if self._parquet is None or number >= self._starts[-1] or not _is_text(self._parquet.schema_arrow, column):
+            return Payload(failure="file_changed")
+        return self._text(self._parquet, number, column, max_bytes)
 
-    def _text(self, row: int, column: str, max_bytes: int) -> Payload:
+    def _text(self, parquet: pq.ParquetFile, row: int, column: str, max_bytes: int) -> Payload:
         group = next(index for index, start in enumerate(self._starts[1:]) if row < start)
         if (group, column) != self._open or row < self._next:
-            self._texts = _group_texts(self._parquet, group=group, column=column, max_bytes=max_bytes)
+            self._texts = _group_texts(parquet, group=group, column=column, max_bytes=max_bytes)
             self._next = self._starts[group]
             self._open = (group, column)
         while self._next < row:
@@ -70,9 +77,48 @@ class ParquetCursor:
         return next(self._texts)
 
 
-def _open(file: pa.NativeFile, read_dictionary: list[str] | None = None) -> pq.ParquetFile:
+class GarbledFooterError(Exception):
+    """What a Parquet file says about its columns and rows makes no sense."""
+
+
+def _open(file: pa.NativeFile) -> pq.ParquetFile:
     file.seek(0)
-    return pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False, read_dictionary=read_dictionary)
+    try:
+        return pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False)
+    except pa.ArrowInvalid as error:
+        raise GarbledFooterError(str(error)) from error
+    except OSError as error:
+        # Arrow says the same of a footer that cannot be parsed and of a storage that does not answer.
+        if _is_parsed(_footer(file)):
+            raise
+        raise GarbledFooterError(str(error)) from error
+
+
+def _footer(file: pa.NativeFile) -> bytes:
+    """Return a file's end from its footer on; raises OSError where the storage does not answer."""
+    size = file.size()
+    file.seek(max(0, size - 8))
+    length = int.from_bytes(file.read(4), "little") + 8
+    file.seek(max(0, size - length))
+    return bytes(file.read())
+
+
+def _is_parsed(footer: bytes) -> bool:
+    try:
+        pq.ParquetFile(pa.BufferReader(b"PAR1" + footer))
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def _is_text(schema: pa.Schema, column: str) -> bool:
+    index = schema.get_field_index(column)
+    if index < 0:
+        return False
+    kind = schema.field(index).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _check_columns(schema: pa.Schema, source: SnapshotFile, options: ReadOptions) -> None:
@@ -82,10 +128,11 @@ def _check_columns(schema: pa.Schema, source: SnapshotFile, options: ReadOptions
             f"{source.uri} has no column {', '.join(missing)}; its columns are {', '.join(schema.names)}. "
             "Name the right ones in the source's options (text_column, url_column, ...)"
         )
-    kind = schema.field(options.text_column).type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+    twice = [name for name in [options.text_column, *options.row_columns] if schema.names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{source.uri} has more than one column {', '.join(twice)}; write it with one of that name")
+    if not _is_text(schema, options.text_column):
+        kind = schema.field(options.text_column).type
         raise ValueError(f"the column {options.text_column} of {source.uri} must hold text, it holds {kind}")
 
 
@@ -114,11 +161,25 @@ def _list_group(parquet: pq.ParquetFile, *, group: int, first_row: int, options:
     row = first_row
     try:
         for batch in parquet.iter_batches(_BATCH_ROWS, row_groups=[group], columns=options.row_columns):
-            for values in batch.to_pylist():
-                yield _listed(row, values, options)
+            for values, failure in _rows(batch):
+                yield _failed(row, failure, options) if failure else _listed(row, values, options)
                 row += 1
     except (OSError, pa.ArrowInvalid):
         yield from (_failed(index, "garbled_parquet", options) for index in range(row, first_row + num_rows))
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str | None]]:
+    """Yield each row's values, or why Python has none for them: text that is no UTF-8, a time beyond its calendar."""
+    try:
+        yield from ((values, None) for values in batch.to_pylist())
+    except (UnicodeDecodeError, OverflowError, LookupError):
+        for index in range(len(batch)):
+            try:
+                yield batch.slice(index, 1).to_pylist()[0], None
+            except UnicodeDecodeError:
+                yield {}, "invalid_utf8"
+            except (OverflowError, LookupError):
+                yield {}, "garbled_parquet"
 
 
 def _listed(row: int, values: dict[str, object], options: ReadOptions) -> FoundRecord:

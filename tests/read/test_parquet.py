@@ -117,3 +117,29 @@ def test_case_12_four_rows_of_100_mb_cost_no_memory(tmp_path):
     num_rows, num_failed, peak_kilobytes = map(int, done.stdout.split())
     assert (num_rows, num_failed) == (4, 1)
     assert peak_kilobytes < 350_000
+
+
+def test_footer_that_cannot_be_parsed_is_a_failed_row(tmp_path):
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "b.parquet")
+    data = (tmp_path / "b.parquet").read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    (tmp_path / "a.parquet").write_bytes(data[:footer] + b"\xff" * 20 + data[footer + 20 :])
+    _, fetched = read(tmp_path)
+    assert fetched == [(None, "garbled_parquet"), (b"a", None)]
+
+
+def test_row_whose_other_columns_cannot_be_read_costs_that_row(tmp_path):
+    raw = pa.array([b"http://a", b"\xff\xfe"])
+    urls = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
+    pq.write_table(pa.table({"text": ["a", "b"], "url": urls}), tmp_path / "a.parquet")
+    times = pa.array([0, 2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"text": ["c", "d"], "url": times}), tmp_path / "b.parquet")
+    listed, fetched = read(tmp_path, url_column="url")
+    assert fetched == [(b"a", None), (None, "invalid_utf8"), (b"c", None), (None, "garbled_parquet")]
+    assert listed["url"].to_pylist() == ["http://a", None, "1970-01-01 00:00:00", None]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    pq.write_table(pa.table([pa.array(["a"]), pa.array(["b"])], names=["text", "text"]), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet has more than one column text"):
+        read(tmp_path)

@@ -131,6 +131,46 @@ def test_file_that_was_cut_after_listing_is_a_failed_row(tmp_path, store):
     assert fetched["failure"].to_pylist() == ["file_changed", None]
 
 
+def parquet(**columns: list[object]) -> bytes:
+    data = io.BytesIO()
+    pq.write_table(pa.table(columns), data)
+    return data.getvalue()
+
+
+def zipped(*names: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name in names:
+            archive.writestr(name, name)
+    return data.getvalue()
+
+
+LINES = b'{"text": "a"}\n{"text": "b"}\n'
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "before", "after", "failures"),
+    [
+        ("parquet", "a.parquet", parquet(text=["a", "b"]), parquet(text=["a"]), [None, "file_changed"]),
+        ("parquet", "a.parquet", parquet(text=["a", "b"]), parquet(body=["a", "b"]), ["file_changed"] * 2),
+        ("parquet", "a.parquet", parquet(text=["a", "b"]), parquet(text=[1, 2]), ["file_changed"] * 2),
+        ("parquet", "a.parquet", parquet(text=["a", "b"]), b"no longer Parquet", ["file_changed"] * 2),
+        ("jsonl", "a.jsonl", LINES, LINES[:14], [None, "file_changed"]),
+        ("jsonl", "a.jsonl.gz", gzip.compress(LINES), gzip.compress(LINES[:14]), [None, "file_changed"]),
+        ("jsonl", "a.jsonl.gz", gzip.compress(LINES), b"", ["file_changed"] * 2),
+        ("package", "p-1.zip", zipped("a.py", "b.py"), zipped("a.py"), [None, "file_changed"]),
+    ],
+)
+def test_records_that_left_their_file_after_listing_are_failed_rows(
+    tmp_path, store, format, name, before, after, failures
+):
+    (tmp_path / "s1").mkdir()
+    (tmp_path / "s1" / name).write_bytes(before)
+    found = rows(store, "s1", format=format)
+    (tmp_path / "s1" / name).write_bytes(after)
+    assert pa.concat_tables(fetch_payloads(found, store))["failure"].to_pylist() == failures
+
+
 def test_failed_records_keep_their_failure_and_batches_are_bounded(tmp_path, store):
     write(tmp_path / "s1", a_html="a", b_html="b" * 3_000_000, c_html="c")
     found = rows(store, "s1", max_payload_bytes=1_000_000)
