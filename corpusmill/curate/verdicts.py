@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 
 from corpusmill.curate.decisions import Check, drop_reasons
+from corpusmill.curate.rule_values import check_value
 from corpusmill.document import VERDICT_KEYS
 
 Rules = TypeVar("Rules")
@@ -51,10 +52,17 @@ def verdict_table(judged: Judged, checks: Callable[[pa.Table], Sequence[Check]])
 
 
 def rules_from(kind: type[Rules], parameters: Mapping[str, Any]) -> Rules:
-    """Return the rules that `parameters["rules"]` changes; raises ValueError for a rule that does not exist."""
+    """Return the rules that `parameters["rules"]` changes; raises ValueError for a rule that does not exist or a value that
+    is not of its kind."""
     changed = dict(parameters.get("rules", {}))
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = sorted(set(changed) - set(known))
     if unknown:
         raise ValueError(f"unknown rule {', '.join(unknown)}; {kind.__name__} has {', '.join(known)}")
+    hints = get_type_hints(kind)
+    for name, value in changed.items():
+        check_value(name, value, hints[name])
+    for language, special in changed.get("by_language", {}).items():
+        for name in set(special) & set(known):
+            check_value(f"{name} for {language!r}", special[name], hints[name])
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in changed.items()})

@@ -126,3 +126,24 @@ def test_changes_are_counted_by_both_reasons():
         {"before": None, "after": "a", "documents": 2},
         {"before": "a", "after": "b", "documents": 1},
     ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"min_words": "many"}, "the rule min_words must be a number, got 'many'"),
+        ({"min_words": None}, "the rule min_words must be a number, got None"),
+        ({"min_words": True}, "the rule min_words must be a number, got True"),
+        ({"min_language_score": float("nan")}, "the rule min_language_score must be a number, got nan"),
+        ({"languages": "en"}, "the rule languages must be a list, each text, got 'en'"),
+        ({"max_top_ngram_shares": 1}, "the rule max_top_ngram_shares must be a list, each a number, got 1"),
+        ({"pii_actions": []}, "the rule pii_actions must be an object, each value text"),
+        ({"masks_pii": "no"}, "the rule masks_pii must be true or false, got 'no'"),
+        ({"min_quality_tier": "best"}, "the rule min_quality_tier must be a number or nothing, got 'best'"),
+        ({"by_language": {"en": None}}, "the rule by_language must be an object, each value an object"),
+        ({"by_language": {"en": {"min_words": "x"}}}, "the rule min_words for 'en' must be a number, got 'x'"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused_by_name(rules, message):
+    with pytest.raises(ValueError, match=message):
+        JUDGES["web"].rules({"judge": "web", "rules": rules})
