@@ -22,11 +22,11 @@ def measured_version(job: Job, inputs: Mapping[str, Any]) -> str:
 
 def decidable_files(job: Job, table: str, measured: str) -> list[str] | None:
     """Return the keys of the committed verdict files where they hold all that the job's rules ask for, else None."""
-    committed = job.lake.partition(table, job.partition)
+    committed = None if job.again else job.lake.partition(table, job.partition)
     if committed is None or committed.state.get("measured") != measured or job.lake.damaged_files(table, job.partition):
         return None
     before = committed.state["parameters"]
-    if needs_text(before, job.parameters) or _measures_longer_texts(before, job.parameters):
+    if needs_text(before, job.parameters) or _measures_other_texts(before, job.parameters):
         return None
     return [job.lake.store.key(file.path) for file in job.lake.files(table, [job.partition])]
 
@@ -46,9 +46,10 @@ def redecide_shard(
         yield verdicts
 
 
-def _measures_longer_texts(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+def _measures_other_texts(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether texts of some length are measured under one's rules only: a judge leaves them without statistics."""
     judge = JUDGES[now["judge"]]
-    return bool(judge.rules(before).max_characters < judge.rules(now).max_characters)
+    return bool(judge.rules(before).max_characters != judge.rules(now).max_characters)
 
 
 def _drops(verdicts: pa.Table) -> Iterator[dict[str, Any]]:

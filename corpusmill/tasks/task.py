@@ -17,7 +17,7 @@ import importlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -55,6 +55,8 @@ class Job:
     schema: pa.Schema
     """The columns of the table that the task writes."""
     report: Report
+    again: bool = False
+    """Whether the partition is made anew from its inputs alone: what is committed of it may be damaged."""
 
     def upstream(self, table: str, partition: str | None = None) -> str:
         """Return the content hash of a committed partition; raises PartitionMissingError or GateFailedError."""
@@ -154,7 +156,7 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
         job.report("nothing changed since the last commit", {"rows": committed.num_rows})
         result = {**_kept_result(job.lake, committed), "reused": True}
     else:
-        result = _make(name, task, job, work, again=again)
+        result = _make(name, task, replace(job, again=again), work)
     if hasattr(task, "after_commit"):
         task.after_commit(job)
     return result
@@ -189,11 +191,11 @@ def _work(task: ModuleType, job: Job) -> str:
     return fingerprint({"task": work_version(task.__name__, job.parameters), "inputs": task.inputs(job)})
 
 
-def _make(name: str, task: ModuleType, job: Job, work: str, *, again: bool) -> dict[str, Any]:
+def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
     started = time.monotonic()
     table = task.table(job.dataset)
     attempt = job.lake.begin(table, job.partition, job.schema)
-    if again:
+    if job.again:
         _forget_checkpoints(job.lake, attempt)
     outcome: Outcome = task.run(job, attempt)
     outcome.counts.check()
@@ -207,7 +209,7 @@ def _make(name: str, task: ModuleType, job: Job, work: str, *, again: bool) -> d
         "report": key,
         "gate_failures": [f"{gate}: {it.message}" for gate, it in outcome.gates.items() if not it.passed],
     }
-    committed = job.lake.commit(attempt, outcome.files, state, replaces_equal=again)
+    committed = job.lake.commit(attempt, outcome.files, state, replaces_equal=job.again)
     job.report("committed", {"rows": committed.num_rows, "bytes": committed.num_bytes})
     return {**result, **_version(committed), "reused": False}
 

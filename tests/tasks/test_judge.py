@@ -69,6 +69,29 @@ def test_changed_thresholds_are_decided_from_the_stored_verdicts(tmp_path: Path)
     assert (again["counts"], again["content_hash"]) == (anew["counts"], anew["content_hash"])
 
 
+def test_another_longest_text_gives_what_judging_anew_gives(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "again")
+    judge(settings)
+    for number, most in enumerate((100, 10_000_000)):
+        again = judge(settings, max_characters=most)
+        anew = judge(settings_in(tmp_path / f"anew{number}"), max_characters=most)
+        assert (again["counts"], again["content_hash"]) == (anew["counts"], anew["content_hash"]), most
+
+
+def test_case_4_verdicts_made_anew_do_not_come_from_the_damaged_ones(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    first = judge(settings)
+    (file,) = Lake(settings.lake).files("curated/web/verdicts", ["2024"])
+    Path(file.path).write_bytes(b"\0" * Path(file.path).stat().st_size)
+    arguments = {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "again": True}
+    rules = {"min_words": 5, "min_sentences": 1}
+    changed = execute(
+        "judge", {**arguments, "parameters": {"judge": "web", "rules": rules}}, lambda message, numbers: None
+    )
+    assert "redecided" not in changed["metrics"]
+    assert judge(settings)["content_hash"] == first["content_hash"]
+
+
 def test_rules_that_change_what_is_measured_read_the_texts_again(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     judge(settings)
