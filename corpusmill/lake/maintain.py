@@ -23,6 +23,8 @@ from corpusmill.lake.store import Store, StoredObject
 
 _DELETE_BATCH = 1000
 _ENDED = "maintenance"
+MAX_DAYS = 36_500
+"""A hundred years: no lake is older, and no date overflows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +56,11 @@ def maintain(
 
     `now` needs a time zone. The orphan age must exceed the longest run: nothing names a run's files before its commit.
     """
-    if keep_snapshots_days < 0 or orphan_age_days <= 0 or now.tzinfo is None:
+    is_possible = 0 <= keep_snapshots_days <= MAX_DAYS and 0 < orphan_age_days <= MAX_DAYS
+    if not is_possible or now.tzinfo is None:
         raise ValueError(
-            "maintenance needs keep_snapshots_days of 0 or more, orphan_age_days above 0 and a `now` with time zone, got "
-            f"{keep_snapshots_days}, {orphan_age_days} and {now}"
+            f"maintenance needs keep_snapshots_days of 0 or more, orphan_age_days above 0, both at most {MAX_DAYS:,}, and a "
+            f"`now` with time zone, got {keep_snapshots_days}, {orphan_age_days} and {now}"
         )
     tables = list_tables(catalog)
     expired = sum(_expire(catalog, table, now - timedelta(days=keep_snapshots_days)) for table in tables)
