@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import dagster as dg
 
@@ -10,7 +10,7 @@ from assets.asset import AGAIN
 from corpusmill.settings import Settings
 from jobs.asset_graph import near
 from jobs.development import prepare_home
-from jobs.run_step import Say, StepFailedError, failure_reason, line_logger
+from jobs.run_step import PROGRESS, Say, StepFailedError, failure_reason, line_logger
 
 
 def materialize(
@@ -21,15 +21,17 @@ def materialize(
     What is current is not made, unless `again` asks for it.
     """
     os.environ["DAGSTER_HOME"] = str(prepare_home(settings))
-    loaded = dg.Definitions.merge(load_definitions(definitions), dg.Definitions(loggers={"console": line_logger(say)}))
+    loaded = dg.Definitions.merge(load_definitions(definitions), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     job = loaded.resolve_implicit_global_asset_job_def()
     graph = loaded.resolve_asset_graph()
     keys = [_asset_key(name, graph.materializable_asset_keys) for name in assets]
     with dg.DagsterInstance.get() as instance:
         for key in keys:
             _check_partition(key, partition, graph.get(key).partitions_def, instance)
+        _check_one_set({key: graph.get(key).partitions_def for key in keys}, partition)
         say(f"{', '.join(assets)} {partition or ''} ...")
         result = job.execute_in_process(
+            run_config={"loggers": {PROGRESS: {}}},
             asset_selection=keys,
             partition_key=partition,
             instance=instance,
@@ -64,6 +66,15 @@ def _asset_key(name: str, known: Collection[dg.AssetKey]) -> dg.AssetKey:
     if key not in known:
         raise ValueError(f"no asset is named {name!r}; {near(name, [one.to_user_string() for one in known])}")
     return key
+
+
+def _check_one_set(definitions: Mapping[dg.AssetKey, dg.PartitionsDefinition | None], partition: str | None) -> None:
+    sets = {definition for definition in definitions.values() if definition is not None}
+    names = ", ".join(key.to_user_string() for key in definitions)
+    if partition is not None and not sets:
+        raise ValueError(f"{names} has no partitions: leave --partition out")
+    if len(sets) > 1:
+        raise ValueError(f"{names} are partitioned in different ways: make those of each way by a command of their own")
 
 
 def _check_partition(

@@ -213,3 +213,21 @@ class TestMaterialize:
         done = corpusmill("materialize", *arguments)
         assert is_told(done, code=1)
         assert "the snapshot broken has no readable file" in done.stderr
+
+    def test_a_snapshot_without_files_is_told_without_a_log(self, corpusmill, tmp_path):
+        import dagster as dg
+
+        home = tmp_path / ".corpusmill/dagster"
+        home.mkdir(parents=True)
+        with dg.DagsterInstance.local_temp(tempdir=str(home)) as instance:
+            instance.add_dynamic_partitions("web_snapshots", ["2024"])
+        (tmp_path / "corpusmill.toml").write_text('[sources.web]\nuri = "pages"\nformat = "jsonl"\n')
+        done = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2024")
+        assert is_told(done, code=1)
+        assert len(done.stderr.splitlines()) == 1 and "snapshot '2024' of web has no files" in done.stderr
+
+    def test_a_partition_of_an_asset_without_any(self, corpusmill):
+        arguments = ("--assets", "curated/web/resolution", "--partition", "x", "--definitions", "toy_definitions")
+        done = corpusmill("materialize", *arguments)
+        assert is_told(done)
+        assert "curated/web/resolution has no partitions: leave --partition out" in done.stderr
