@@ -33,6 +33,12 @@ class SourceSettings:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"a source's format must be one of {', '.join(FORMATS)}, got {self.format!r}")
+        if not isinstance(self.options, Mapping):
+            raise ValueError(
+                f'a source\'s options must be a table such as {{ text_column = "text" }}, got {self.options!r}'
+            )
+        for name, value in self.options.items():
+            _check_plain(name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +178,8 @@ def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:
     known = ("lake", "state_folder", "sources", "spark", "inference", "prices", "launcher", "dagster_profile")
     _check_keys(table, known, "the top level")
     state_folder = _absolute(str(table.get("state_folder", ".corpusmill")), base)
+    for name in ("state_folder", "launcher", "dagster_profile"):
+        _check_type(table.get(name, ""), str, name)
     sources = table.get("sources") or _sample_sources(state_folder)
     if not isinstance(sources, Mapping):
         raise ValueError(f"[sources] must hold one table a dataset, such as [sources.web], got {sources!r}")
@@ -199,6 +207,8 @@ def _sample_sources(state_folder: str) -> dict[str, dict[str, Any]]:
 
 def _lake(table: Mapping[str, Any], *, state_folder: str, base: Path) -> LakeSettings:
     _check_keys(table, ("root", "catalog", "endpoint", "region"), "[lake]")
+    for name, value in table.items():
+        _check_type(value, str, f"[lake] {name}")
     root = _absolute(str(table.get("root", f"{state_folder}/lake")), base)
     store = StoreSettings(root=root, endpoint=table.get("endpoint"), region=table.get("region"))
     return LakeSettings(store=store, catalog=table.get("catalog"))
@@ -229,6 +239,14 @@ def _check_type(value: Any, kind: Any, where: str) -> None:
     wanted = kinds.get(kind)
     if wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
         raise ValueError(f"{where} must be a {kind.__name__}, got {value!r}")
+
+
+def _check_plain(name: str, value: Any) -> None:
+    """Raise ValueError for a date and the like: options travel as JSON."""
+    if not isinstance(value, (str, int, float, bool, list)):
+        raise ValueError(f"a source's option {name} must be text, a number, true, false or a list, got {value!r}")
+    for item in value if isinstance(value, list) else ():
+        _check_plain(name, item)
 
 
 def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -6,6 +6,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 _MEBIBYTE = 1 << 20
+_TEXTS = (
+    *("text_column", "url_column", "language_column", "license_column"),
+    *("content_type", "declared_language", "declared_license"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +41,17 @@ class ReadOptions:
             value = getattr(self, name)
             if isinstance(value, str):
                 raise ValueError(f'the option {name} takes a list of strings, got {value!r}: write ["{value}"]')
+            if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+                raise ValueError(f"the option {name} takes a list of strings, got {value!r}")
             object.__setattr__(self, name, tuple(value))
         for name in ("max_page_bytes", "max_payload_bytes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"the option {name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"the option {name} must be a whole number of at least 1, got {value!r}")
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name == "text_column"):
+                raise ValueError(f"the option {name} must be text, got {value!r}")
 
     @classmethod
     def from_mapping(cls, value: Mapping[str, Any]) -> "ReadOptions":

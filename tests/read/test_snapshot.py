@@ -114,6 +114,21 @@ def test_typos_are_named_with_what_exists(store):
         rows(store, "s1", include="*.py")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("include", 5, "the option include takes a list of strings, got 5"),
+        ("meta_columns", [5], r"the option meta_columns takes a list of strings, got \[5\]"),
+        ("max_payload_bytes", "10MB", "max_payload_bytes must be a whole number of at least 1, got '10MB'"),
+        ("text_column", 5, "the option text_column must be text, got 5"),
+        ("url_column", ["u"], "the option url_column must be text"),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused_by_name(store, name, value, message):
+    with pytest.raises(ValueError, match=message):
+        rows(store, "s1", **{name: value})
+
+
 def test_file_that_vanished_after_listing_is_a_failed_row(tmp_path, store):
     write(tmp_path / "s1", a_html="a", b_html="b")
     found = rows(store, "s1")
