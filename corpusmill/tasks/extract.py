@@ -33,13 +33,19 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"records": job.upstream(records.table(job.dataset))}
+    return {"records": job.upstream(records.table(job.dataset)), "payloads": _payloads(job)}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
+    payloads = _payloads(job)
     step = int(job.parameters.get("records_per_shard", RECORDS_PER_SHARD))
     stretches = [
-        {"file": job.lake.store.key(file.path), "start": start, "stop": min(start + step, file.num_rows)}
+        {
+            "file": job.lake.store.key(file.path),
+            "start": start,
+            "stop": min(start + step, file.num_rows),
+            "payloads": payloads,
+        }
         for file in job.lake.files(records.table(job.dataset), [job.partition])
         for start in range(0, file.num_rows, step)
     ]
@@ -52,6 +58,12 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         parameters=parameters,
     )
     return outcome_of(shards)
+
+
+def _payloads(job: Job) -> str | None:
+    """Return what names the files that hold the payloads: their bytes may differ where the records are the same."""
+    listed = job.lake.partition(records.table(job.dataset), job.partition)
+    return listed and listed.state.get(records.PAYLOADS_VERSION)
 
 
 def extract_shard(

@@ -13,11 +13,16 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import RECORDS
 from corpusmill.engines.shard import ShardContext
+from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Attempt
 from corpusmill.read.snapshot import is_bookkeeping, list_records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
+
+PAYLOADS_VERSION = "payloads"
+"""In a partition's state: what names the files that were listed, by size and time. Records may stay the same where payloads
+change, as the rows of a Parquet file do."""
 
 
 def table(dataset: str) -> str:
@@ -55,6 +60,7 @@ def snapshot_files(job: Job) -> list[dict[str, Any]]:
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     source = job.settings.source(job.dataset)
+    files = snapshot_files(job)
     parameters = {
         "dataset": job.dataset,
         "snapshot": job.partition,
@@ -66,10 +72,10 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         "corpusmill.tasks.records:list_shard",
         job=job,
         attempt=attempt,
-        inputs=snapshot_files(job),
+        inputs=files,
         parameters=parameters,
     )
-    outcome = outcome_of(shards)
+    outcome = outcome_of(shards, state={PAYLOADS_VERSION: fingerprint(files)})
     if outcome.counts.rows_in == 0:
         raise ValueError(
             f"snapshot {job.partition!r} of {job.dataset} holds no {source.format} record in {len(shards)} files; "

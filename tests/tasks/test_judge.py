@@ -106,3 +106,14 @@ def test_texts_that_changed_are_read_again(tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8") + "\n" + json.dumps({"text": "One more."}), encoding="utf-8")
     result = judge(settings, min_words=5)
     assert ("redecided" in result["metrics"], result["counts"]["rows_in"]) == (False, NUM_SHORT + 3)
+
+
+def test_texts_that_changed_behind_the_same_records_are_read_again(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    judge(settings)
+    before = Lake(settings.lake).read("curated/web/extracted")["text"].to_pylist()
+    path = tmp_path / "web" / "2024" / "a.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("short", "SHORT"), encoding="utf-8")
+    judge(settings)
+    after = Lake(settings.lake).read("curated/web/extracted")["text"].to_pylist()
+    assert after == [text.replace("short", "SHORT") for text in before] != before
