@@ -63,7 +63,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def _payloads(job: Job) -> str | None:
     """Return what names the files that hold the payloads: their bytes may differ where the records are the same."""
     listed = job.lake.partition(records.table(job.dataset), job.partition)
-    return listed and listed.state.get(records.PAYLOADS_VERSION)
+    return None if listed is None else listed.state.get(records.PAYLOADS_VERSION)
 
 
 def extract_shard(
