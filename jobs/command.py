@@ -158,7 +158,9 @@ def _sql(options: argparse.Namespace) -> None:
 def _materialize_arguments(one: argparse.ArgumentParser) -> None:
     """Make assets for one partition in this process and wait for it. Needs no daemon; the UI shows the run.
 
-    corpusmill materialize --assets curated/web/extracted,curated/web/verdicts --partition sqlalchemy-2.0.36
+    Only the assets that are named are made. A new snapshot's folder becomes a partition by being named.
+
+    corpusmill materialize --assets sources/web/records,curated/web/extracted,curated/web/verdicts --partition 2024-10
     """
     one.add_argument(
         "--assets", required=True, type=_names, metavar="KEY,...", help="keys of assets of one partition set"

@@ -3,10 +3,13 @@
 import importlib
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 import dagster as dg
 
 from assets.asset import AGAIN
+from assets.partitions import snapshots_name
+from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
 from jobs.asset_graph import near
 from jobs.development import prepare_home
@@ -26,6 +29,7 @@ def materialize(
     graph = loaded.resolve_asset_graph()
     keys = [_asset_key(name, graph.materializable_asset_keys) for name in assets]
     with dg.DagsterInstance.get() as instance:
+        _add_snapshot(settings, instance, partition)
         for key in keys:
             _check_partition(key, partition, graph.get(key).partitions_def, instance)
         _check_one_set({key: graph.get(key).partitions_def for key in keys}, partition)
@@ -43,6 +47,14 @@ def materialize(
             f"{', '.join(assets)} failed on {partition or 'its one partition'}: {failure_reason(result)}"
         )
     say(f"done: run {result.run_id}")
+
+
+def _add_snapshot(settings: Settings, instance: dg.DagsterInstance, partition: str | None) -> None:
+    """Make a partition of the snapshot that is named, for every source that has a folder of that name."""
+    for dataset in settings.sources:
+        with suppress(FileNotFoundError):
+            if partition in snapshot_names(settings.source_store(dataset)):
+                instance.add_dynamic_partitions(snapshots_name(dataset), [str(partition)])
 
 
 def load_definitions(module: str) -> dg.Definitions:

@@ -51,7 +51,7 @@ def disturbed(sources: Path, tmp_path: Path) -> Way:
 
 def test_the_undisturbed_lake_has_what_these_tests_are_about(undisturbed: Way) -> None:
     documents = undisturbed.result(DOCUMENTS, SECOND)["counts"]
-    assert documents["kept"] > 4 and documents["dropped"].keys() >= {"exact_duplicate", "language_unclear"}
+    assert documents["kept"] > 4 and documents["dropped"].keys() >= {"exact_duplicate", "too_few_words"}
     assert undisturbed.result("sources/web/records", FIRST)["counts"]["failed"] == {"invalid_json": FILES}
     assert undisturbed.result("synthesized/web_rephrased/documents", ANSWERED)["counts"]["kept"] > 4
     assert len(undisturbed.asked()) == len(set(undisturbed.asked())) > 6 * CHUNK

@@ -146,6 +146,22 @@ def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_pat
 
 
 @pytest.mark.dagster
+def test_a_new_snapshot_is_a_partition_by_being_named(corpusmill, tmp_path):
+    page = tmp_path / "pages" / "2026-11" / "a.jsonl"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"text": TEXT}))
+    (tmp_path / "corpusmill.toml").write_text(
+        '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
+        '[sources.code]\nuri = "none"\nformat = "jsonl"\n'
+    )
+    done = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-11")
+    assert done.returncode == 0, done.stderr
+    assert "sources/web/records: committed (rows 1" in done.stdout
+    missing = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-12")
+    assert is_told(missing) and "has no partition '2026-12'; did you mean 2026-11" in missing.stderr, missing.stderr
+
+
+@pytest.mark.dagster
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
