@@ -56,7 +56,7 @@ def test_the_page_of_an_asset_shows_what_it_is_and_its_numbers(
     live: LiveInstance, backfilled: subprocess.CompletedProcess[str], page: Page, tmp_path: Path
 ) -> None:
     page.open(f"{live.instance.url}/assets/curated/web/documents", height=2600)
-    text = page.text_with("rows_in", "rows_kept", "drop/exact_duplicate", "sample", "funnel")
+    text = page.text_with("rows_in", "rows_kept", "rows_dropped", "sample", "funnel")
     assert "the dataset that everything later reads" in text
     for shown in ("Owners", "data", "Kinds", "Spark", "Iceberg", "text_hash", "curated_web"):
         assert shown in text, shown
