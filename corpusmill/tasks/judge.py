@@ -7,7 +7,6 @@ Parameters name the judge, and may change its `rules`; a web judge may name `cla
 whose scores and tiers become statistics.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,11 +17,12 @@ from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.quality import TIER, add_statistics
 from corpusmill.curate.quality_rules import classifier_names
 from corpusmill.curate.redecide import JUDGES
-from corpusmill.engines.shard import MAX_EXAMPLES, ShardContext
+from corpusmill.engines.shard import ShardContext
 from corpusmill.engines.shards import total
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import extract, train_classifier
+from corpusmill.tasks.drop_examples import example_places
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.redecided import decidable_files, measured_version
 from corpusmill.tasks.stored_classifiers import stored_classifiers
@@ -121,15 +121,9 @@ def _by_size(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def _drops(texts: pa.Table, verdicts: pa.Table) -> Iterator[dict[str, Any]]:
     """Yield, for each reason, the dropped documents of a batch with the smallest ids, with the start of their text."""
-    seen: Counter[str] = Counter()
-    order = pc.sort_indices(verdicts["doc_id"])
-    for row in order.to_pylist():
-        reason = verdicts["drop_reason"][row].as_py()
-        if reason is None or seen[reason] == MAX_EXAMPLES:
-            continue
-        seen[reason] += 1
+    for row in example_places(verdicts):
         yield {
-            "drop_reason": reason,
+            "drop_reason": verdicts["drop_reason"][row].as_py(),
             "doc_id": verdicts["doc_id"][row].as_py(),
             "locator": texts["locator"][row].as_py()[-120:],
             "language": verdicts["language"][row].as_py(),

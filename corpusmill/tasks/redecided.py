@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.redecide import JUDGES, needs_text, redecide
 from corpusmill.engines.shard import ShardContext
 from corpusmill.fingerprint import code_version, fingerprint
 from corpusmill.lake.reading import read_batches
+from corpusmill.tasks.drop_examples import example_places
 from corpusmill.tasks.task import Job
 
 
@@ -41,7 +41,10 @@ def redecide_shard(
         dropped = count_reasons(verdicts["drop_reason"])
         context.add_counts(Counts(rows_in=len(verdicts), kept=len(verdicts) - sum(dropped.values()), dropped=dropped))
         context.note("redecided", len(verdicts))
-        for row in _drops(verdicts):
+        shown = verdicts.select(["drop_reason", "doc_id", "language"]).take(
+            pa.array(example_places(verdicts), pa.int64())
+        )
+        for row in shown.to_pylist():
             context.example(row["drop_reason"], row["doc_id"], row)
         yield verdicts
 
@@ -50,14 +53,3 @@ def _measures_other_texts(before: Mapping[str, Any], now: Mapping[str, Any]) -> 
     """Return whether texts of some length are measured under one's rules only: a judge leaves them without statistics."""
     judge = JUDGES[now["judge"]]
     return bool(judge.rules(before).max_characters != judge.rules(now).max_characters)
-
-
-def _drops(verdicts: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield one dropped document of each reason of a batch; their texts are not at hand."""
-    names = ["drop_reason", "doc_id", "language"]
-    dropped = verdicts.filter(pc.is_valid(verdicts["drop_reason"])).select(names)
-    seen: set[str] = set()
-    for row in dropped.slice(0, 2_000).to_pylist():
-        if row["drop_reason"] not in seen:
-            seen.add(row["drop_reason"])
-            yield row

@@ -67,6 +67,8 @@ def test_changed_thresholds_are_decided_from_the_stored_verdicts(tmp_path: Path)
     anew = judge(settings_in(tmp_path / "anew"), **lenient)
     assert (again["metrics"]["redecided"], "redecided" in anew["metrics"]) == (NUM_SHORT + 2, False)
     assert (again["counts"], again["content_hash"]) == (anew["counts"], anew["content_hash"])
+    shown = [[(row["drop_reason"], row["doc_id"]) for row in result["listings"]["dropped"]] for result in (again, anew)]
+    assert shown[0] == shown[1] != []
 
 
 def test_another_longest_text_gives_what_judging_anew_gives(tmp_path: Path) -> None:
