@@ -8,8 +8,9 @@ from numba import njit
 from corpusmill.curate.buffers import text_buffers
 from corpusmill.curate.contamination_index import NAMES, ContaminationIndex
 from corpusmill.curate.contamination_rules import ContaminationRules
-from corpusmill.curate.contamination_words import NUMBER_CHARACTER, join_words, read_words, word_table, write_normal
+from corpusmill.curate.contamination_words import NUMBER_CHARACTER, read_words, word_table, write_normal
 from corpusmill.curate.hash_lookup import make_buckets
+from corpusmill.dedup.token_hashes import join_tokens
 
 ITEMS = pa.schema(
     [
@@ -195,7 +196,7 @@ def _join_references(words, first_word, size):  # type: ignore[no-untyped-def]
     has_ngram = np.zeros(len(words), np.bool_)
     for row in range(len(first_word) - 1):
         first = first_word[row]
-        count = join_words(words[first:], first_word[row + 1] - first, size, hashes[first:])
+        count = join_tokens(words[first:], first_word[row + 1] - first, size, hashes[first:])
         has_ngram[first : first + count] = True
     return hashes, has_ngram
 
@@ -230,7 +231,7 @@ def _measure_ngrams(words, starts, first_word, size, least):  # type: ignore[no-
             count += words[word] != NUMBER_CHARACTER
         kept = words[places[:count]]
         joined = np.empty(count, np.uint64)
-        for at in range(join_words(kept, count, size, joined)):
+        for at in range(join_tokens(kept, count, size, joined)):
             if _num_distinct(kept[at : at + size], places[at : at + size], starts) >= least:
                 hashes[places[at]] = joined[at]
                 lengths[places[at]] = min(255, places[at + size - 1] + 1 - places[at])

@@ -13,8 +13,9 @@ most `max_uses` for each.
 import numpy as np
 from numba import njit
 
-from corpusmill.curate.contamination_words import join_words, read_words, write_normal
+from corpusmill.curate.contamination_words import read_words, write_normal
 from corpusmill.curate.hash_lookup import find_key
+from corpusmill.dedup.token_hashes import join_tokens
 
 WHOLE_ITEM, NGRAM, WEIGHTED = range(3)
 """Kinds of match: all words of the reference, `ngram_words` in a row, enough of its weight."""
@@ -36,7 +37,7 @@ def may_hold(data, offsets, table, index, size, least_run):  # type: ignore[no-u
     may = np.zeros(len(offsets) - 1, np.bool_)
     for row in range(len(offsets) - 1):
         count = read_words(data, offsets[row], offsets[row + 1], table, (words, starts, ends))
-        count = join_words(words, count, size, words)
+        count = join_tokens(words, count, size, words)
         run = 0
         for at in range(count):
             is_known = _is_set(bitmap, words[at]) and find_key(words[at], keys, buckets) >= 0
@@ -65,7 +66,7 @@ def find_ngrams(text, table, size, index):  # type: ignore[no-untyped-def]
     ends = np.empty(len(text), np.uint32)
     count = read_words(text, 0, len(text), table, (words, starts, ends))
     found = np.full(count, -1, np.int32)
-    for at in range(join_words(words, count, size, words)):
+    for at in range(join_tokens(words, count, size, words)):
         if _is_set(bitmap, words[at]):
             found[at] = find_key(words[at], keys, buckets)
     return starts[:count].copy(), ends[:count].copy(), found

@@ -15,22 +15,27 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from corpusmill.dedup.tokens import OTHER, SKIPPED, SPACE, TABLE_SIZE, WHOLE, WORD, character_table, mix
+from corpusmill.dedup.token_hashes import PRIME, SEED, mix
+from corpusmill.dedup.tokens import (
+    CODE_POINT,
+    KIND_SHIFT,
+    OTHER,
+    SKIPPED,
+    SPACE,
+    TABLE_SIZE,
+    WHOLE,
+    WORD,
+    character_table,
+)
 
 NUMBER = OTHER + SKIPPED
 """A kind beside those of `corpusmill.dedup.tokens`: a digit, part of a word as well."""
 NUMBER_CHARACTER = ord("0")
 
 _COMBINING = range(0x300, 0x370)
-_SEED = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_BASE = np.uint64(0x9E3779B97F4A7C15)
-_KIND_SHIFT = np.uint32(24)
-_CODE_POINT = np.uint32(0xFFFFFF)
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Table = np.ndarray[Any, np.dtype[np.uint32]]
-Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Places = np.ndarray[Any, np.dtype[np.uint32]]
 
 
@@ -38,7 +43,7 @@ Places = np.ndarray[Any, np.dtype[np.uint32]]
 def word_table() -> Table:
     """Return, for each code point below TABLE_SIZE, its kind in the top byte and its plain lower case in the others."""
     table = character_table().copy()
-    kinds = table >> _KIND_SHIFT
+    kinds = table >> KIND_SHIFT
     for code_point in np.flatnonzero((kinds == WORD) | (kinds == WHOLE)).tolist():
         table[code_point] = _entry(chr(code_point), int(kinds[code_point]))
     table[ord("_")] = OTHER << 24
@@ -84,14 +89,14 @@ def read_words(data, start, end, table, out):  # type: ignore[no-untyped-def]
     """
     hashes, starts, ends = out
     count = 0
-    value = _SEED
+    value = SEED
     opened = -1
     is_number = True
     was_number = False
     at = start
     while at <= end:
         entry, length = _entry_at(data, at, table) if at < end else (np.uint32(SPACE), 1)
-        kind = entry >> _KIND_SHIFT
+        kind = entry >> KIND_SHIFT
         if kind == SKIPPED:
             at += length
             continue
@@ -99,7 +104,7 @@ def read_words(data, start, end, table, out):  # type: ignore[no-untyped-def]
             if opened < 0:
                 opened = at
             is_number &= kind == NUMBER
-            value = (value ^ np.uint64(entry & _CODE_POINT)) * _PRIME
+            value = (value ^ np.uint64(entry & CODE_POINT)) * PRIME
             at += length
             last = at
             continue
@@ -112,11 +117,11 @@ def read_words(data, start, end, table, out):  # type: ignore[no-untyped-def]
                 ends[count] = last - start
                 count += 1
             was_number = is_number
-            value = _SEED
+            value = SEED
             opened = -1
             is_number = True
         if kind == WHOLE:
-            hashes[count] = mix((_SEED ^ np.uint64(entry & _CODE_POINT)) * _PRIME)
+            hashes[count] = mix((SEED ^ np.uint64(entry & CODE_POINT)) * PRIME)
             starts[count] = at - start
             ends[count] = at + length - start
             count += 1
@@ -135,13 +140,13 @@ def write_normal(data, start, end, table, out):  # type: ignore[no-untyped-def]
     at = start
     while at <= end:
         entry, length = _entry_at(data, at, table) if at < end else (np.uint32(SPACE), 1)
-        kind = entry >> _KIND_SHIFT
+        kind = entry >> KIND_SHIFT
         at += length
         if kind == SKIPPED:
             continue
         if kind in (WORD, NUMBER):
             is_number &= kind == NUMBER
-            size = _write_character(out, size, entry & _CODE_POINT)
+            size = _write_character(out, size, entry & CODE_POINT)
             continue
         if size > word:
             if is_number:
@@ -152,7 +157,7 @@ def write_normal(data, start, end, table, out):  # type: ignore[no-untyped-def]
                 size += 1
             was_number = is_number
         if kind == WHOLE:
-            size = _write_character(out, size, entry & _CODE_POINT)
+            size = _write_character(out, size, entry & CODE_POINT)
             out[size] = 32
             size += 1
             was_number = False
@@ -180,28 +185,6 @@ def _write_character(out, at, code_point):  # type: ignore[no-untyped-def]
     out[at + 2] = 0x80 | code_point >> 6 & 0x3F
     out[at + 3] = 0x80 | code_point & 0x3F
     return at + 4
-
-
-@njit(cache=True, nogil=True)
-def join_words(words, count, size, out):  # type: ignore[no-untyped-def]
-    """Write the hash of each n-gram of `size` word hashes to `out`, which may be `words`; return how many.
-
-    A rolling polynomial: of words a, b, c at size 2 and base B: aB + b, then (aB + b - aB)B + c = bB + c.
-    """
-    if count < size:
-        return 0
-    value = np.uint64(0)
-    leading = np.uint64(1)
-    for at in range(size):
-        value = value * _BASE + words[at]
-        if at:
-            leading = leading * _BASE
-    for at in range(count - size):
-        first = words[at]
-        out[at] = mix(value)
-        value = (value - first * leading) * _BASE + words[at + size]
-    out[count - size] = mix(value)
-    return count - size + 1
 
 
 def normal_text(text: str) -> str:

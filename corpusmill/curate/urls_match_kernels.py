@@ -8,22 +8,19 @@ import numpy as np
 from numba import njit
 
 from corpusmill.curate.hash_lookup import find_key
-from corpusmill.dedup.tokens import mix
+from corpusmill.dedup.token_hashes import PRIME, SEED, mix
 
 HOST_START = len("http://")
 ANYWHERE, WORD, SOFT = range(3)
 """Kinds of listed words: found inside words and across them, as a word, as a word beside others."""
 
-_SEED = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-
 
 @njit(cache=True, nogil=True)
 def hash_bytes(data, start, end):  # type: ignore[no-untyped-def]
     """Return the 64-bit hash of a run of bytes (FNV-1a, mixed)."""
-    value = _SEED
+    value = SEED
     for at in range(start, end):
-        value = (value ^ np.uint64(data[at])) * _PRIME
+        value = (value ^ np.uint64(data[at])) * PRIME
     return mix(value)
 
 

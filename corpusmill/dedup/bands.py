@@ -10,7 +10,7 @@ from numba import njit
 
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.signatures import signature_matrix
-from corpusmill.dedup.tokens import mix
+from corpusmill.dedup.token_hashes import mix
 
 NUM_LEVELS = 3
 """Oversize buckets are split twice; what is oversize then is compared with its representatives only."""

@@ -15,7 +15,7 @@ from corpusmill.dedup.buckets import PAIRS, bucket_pairs, compared_pairs, possib
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, ReadTexts, member_names
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import jaccard, shingle_sets
-from corpusmill.dedup.tokens import Hashes
+from corpusmill.dedup.token_hashes import Hashes
 from corpusmill.document import SIGNATURES
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from numba import njit
 
 from corpusmill.dedup.parameters import SHINGLES, DedupParameters
-from corpusmill.dedup.tokens import Bytes, Hashes, character_table, character_tokens, code_tokens, mix, word_tokens
+from corpusmill.dedup.token_hashes import Hashes, join_tokens
+from corpusmill.dedup.tokens import Bytes, character_table, character_tokens, code_tokens, word_tokens
 
-_BASE = np.uint64(0x9E3779B97F4A7C15)
 _WORD_KIND = SHINGLES.index("word")
 _CHARACTER_KIND = SHINGLES.index("character")
 
@@ -29,7 +29,7 @@ def shingle_sets(texts: pa.ChunkedArray | pa.Array, parameters: DedupParameters)
         scratch = np.empty(longest(offsets) + 1, dtype=np.uint64)
         for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
             num_tokens = hash_tokens(data, start, end, kind, character_table(), scratch)
-            num_shingles = combine_tokens(scratch, num_tokens, parameters.shingle_size)
+            num_shingles = join_tokens(scratch, num_tokens, parameters.shingle_size, scratch)
             # numpy's own sort of 64-bit integers is vectorised; numba's is several times slower.
             ordered = np.sort(scratch[:num_shingles])
             sets.append(ordered[: _keep_distinct(ordered)].copy())
@@ -71,28 +71,6 @@ def hash_tokens(data: Bytes, start: int, end: int, kind: int, table: np.ndarray,
     if kind == _CHARACTER_KIND:
         return character_tokens(data, start, end, table, out)
     return code_tokens(data, start, end, table, out)
-
-
-@njit(cache=True, nogil=True)
-def combine_tokens(tokens: Hashes, num_tokens: int, size: int) -> int:
-    """Replace token hashes by the hashes of the shingles that start there; return how many.
-
-    The rolling polynomial of three tokens a, b, c at size 2 and base B: aB + b, then (aB + b - aB)B + c = bB + c.
-    """
-    if num_tokens < size:
-        return 0
-    value = np.uint64(0)
-    leading = np.uint64(1)
-    for at in range(size):
-        value = value * _BASE + tokens[at]
-        if at:
-            leading = leading * _BASE
-    for at in range(num_tokens - size):
-        first = tokens[at]
-        tokens[at] = mix(value)
-        value = (value - first * leading) * _BASE + tokens[at + size]
-    tokens[num_tokens - size] = mix(value)
-    return num_tokens - size + 1
 
 
 @njit(cache=True, nogil=True)

@@ -13,8 +13,9 @@ from numba import njit
 
 from corpusmill import document
 from corpusmill.dedup.parameters import SHINGLES, DedupParameters
-from corpusmill.dedup.shingles import Offsets, combine_tokens, hash_tokens, longest, text_chunks
-from corpusmill.dedup.tokens import Bytes, Hashes, character_table, mix
+from corpusmill.dedup.shingles import Offsets, hash_tokens, longest, text_chunks
+from corpusmill.dedup.token_hashes import Hashes, join_tokens, mix
+from corpusmill.dedup.tokens import Bytes, character_table
 
 SCHEMA_WITH_SOURCE = document.SIGNATURES.append(pa.field("source", pa.string()))
 """Signatures that statistics by source can be made from."""
@@ -127,7 +128,7 @@ def _sign_chunk(data: Bytes, offsets: Offsets, settings: tuple, scratch: Hashes)
     block = np.empty(_BLOCK, dtype=np.uint32)
     for at in range(num_texts):
         num_tokens[at] = hash_tokens(data, offsets[at], offsets[at + 1], kind, table, scratch)
-        num_shingles = combine_tokens(scratch, num_tokens[at], size)
+        num_shingles = join_tokens(scratch, num_tokens[at], size, scratch)
         for start in range(0, num_shingles, _BLOCK):
             length = min(_BLOCK, num_shingles - start)
             for i in range(length):

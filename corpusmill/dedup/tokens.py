@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from corpusmill.dedup.token_hashes import PRIME, SEED, Hashes, mix
+
 SPACE, WORD, WHOLE, OTHER, SKIPPED = range(5)
 """Kinds of character: separates, part of a word, a word by itself, punctuation or symbol, not there at all."""
 
@@ -36,16 +38,11 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0xFF66, 0xFF9D),
 )
-_SEED = np.uint64(0xCBF29CE484222325)
-_PRIME = np.uint64(0x100000001B3)
-_MIX_1 = np.uint64(0xFF51AFD7ED558CCD)
-_MIX_2 = np.uint64(0xC4CEB9FE1A85EC53)
-_SHIFT = np.uint64(33)
-_KIND_SHIFT = np.uint32(24)
-_CODE_POINT = np.uint32(0xFFFFFF)
+KIND_SHIFT = np.uint32(24)
+CODE_POINT = np.uint32(0xFFFFFF)
+"""An entry of a character table is the kind, shifted, and a code point."""
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @functools.cache
@@ -66,14 +63,6 @@ def _kind(character: str) -> int:
     if category == "Cf":
         return SKIPPED
     return OTHER if category[0] in "PS" else SPACE
-
-
-@njit(cache=True, nogil=True, inline="always")
-def mix(value: np.uint64) -> np.uint64:
-    """Spread a 64-bit value over all its bits (the finaliser of MurmurHash3)."""
-    value = (value ^ (value >> _SHIFT)) * _MIX_1
-    value = (value ^ (value >> _SHIFT)) * _MIX_2
-    return value ^ (value >> _SHIFT)
 
 
 @njit(cache=True, nogil=True)
@@ -102,7 +91,7 @@ def _wide_entry(data: Bytes, at: int, table: np.ndarray) -> tuple[np.uint32, int
 def word_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashes) -> int:
     """Write the hashes of the words of `data[start:end]` to `out`; return how many. `out` must hold end - start + 1."""
     count = 0
-    value = _SEED
+    value = SEED
     is_inside = False
     at = start
     while at < end:
@@ -112,9 +101,9 @@ def word_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashe
         else:
             entry, length = _wide_entry(data, at, table)
             at += length
-        kind = entry >> _KIND_SHIFT
+        kind = entry >> KIND_SHIFT
         if kind == WORD:
-            value = (value ^ np.uint64(entry & _CODE_POINT)) * _PRIME
+            value = (value ^ np.uint64(entry & CODE_POINT)) * PRIME
             is_inside = True
             continue
         if kind == SKIPPED:
@@ -122,10 +111,10 @@ def word_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashe
         if is_inside:
             out[count] = mix(value)
             count += 1
-            value = _SEED
+            value = SEED
             is_inside = False
         if kind == WHOLE:
-            out[count] = mix((_SEED ^ np.uint64(entry & _CODE_POINT)) * _PRIME)
+            out[count] = mix((SEED ^ np.uint64(entry & CODE_POINT)) * PRIME)
             count += 1
     if is_inside:
         out[count] = mix(value)
@@ -146,7 +135,7 @@ def character_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: 
         else:
             entry, length = _wide_entry(data, at, table)
             at += length
-        kind = entry >> _KIND_SHIFT
+        kind = entry >> KIND_SHIFT
         if kind == SPACE:
             is_space_due = count > 0
         elif kind != SKIPPED:
@@ -154,7 +143,7 @@ def character_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: 
                 out[count] = mix(np.uint64(32))
                 count += 1
                 is_space_due = False
-            out[count] = mix(np.uint64(entry & _CODE_POINT))
+            out[count] = mix(np.uint64(entry & CODE_POINT))
             count += 1
     return count
 
@@ -163,7 +152,7 @@ def character_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: 
 def code_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashes) -> int:
     """Write the hashes of the code tokens of `data[start:end]` to `out`; return how many."""
     count = 0
-    value = _SEED
+    value = SEED
     is_inside = False
     quote = 0
     at = start
@@ -177,10 +166,10 @@ def code_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashe
                 skipped = _comment_length(data, at, end)
         else:
             entry, length = _wide_entry(data, at, table)
-        kind = np.uint32(SPACE) if skipped else entry >> _KIND_SHIFT
+        kind = np.uint32(SPACE) if skipped else entry >> KIND_SHIFT
         at += skipped if skipped else length
         if kind == WORD:
-            value = (value ^ np.uint64(entry & _CODE_POINT)) * _PRIME
+            value = (value ^ np.uint64(entry & CODE_POINT)) * PRIME
             is_inside = True
             continue
         if kind == SKIPPED:
@@ -188,10 +177,10 @@ def code_tokens(data: Bytes, start: int, end: int, table: np.ndarray, out: Hashe
         if is_inside:
             out[count] = mix(value)
             count += 1
-            value = _SEED
+            value = SEED
             is_inside = False
         if kind != SPACE:
-            out[count] = mix((_SEED ^ np.uint64(entry & _CODE_POINT)) * _PRIME)
+            out[count] = mix((SEED ^ np.uint64(entry & CODE_POINT)) * PRIME)
             count += 1
     if is_inside:
         out[count] = mix(value)
