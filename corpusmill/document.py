@@ -184,6 +184,6 @@ def document_id(source: str, snapshot: str, locator: str) -> str:
     return hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def text_hash(text: str) -> str:
-    """Return the content hash of a text (32 hex digits of SHA-256 over its UTF-8)."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+def text_hash(text: str | memoryview) -> str:
+    """Return the content hash of a text, or of its UTF-8 (32 hex digits of SHA-256)."""
+    return hashlib.sha256(text.encode("utf-8") if isinstance(text, str) else text).hexdigest()[:32]

@@ -20,8 +20,8 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 def band_rows(members: pa.Array, signatures: pa.Array, *, parameters: DedupParameters, level: int) -> pa.Table:
     """Return one row per document and band: band, parent (bucket key one level up), key, member."""
-    keys_NB = _band_keys(signature_matrix(signatures, parameters), parameters.num_bands)
-    parent_NB, key_NB = _split_keys(keys_NB, level)
+    keys_NB = band_keys(signature_matrix(signatures, parameters), parameters.num_bands)
+    parent_NB, key_NB = split_keys(keys_NB, level)
     num_members = len(keys_NB)
     places = np.repeat(np.arange(num_members, dtype=np.int64), parameters.num_bands)
     bands = np.tile(np.arange(parameters.num_bands, dtype=np.int32), num_members)
@@ -35,7 +35,8 @@ def band_rows(members: pa.Array, signatures: pa.Array, *, parameters: DedupParam
 
 
 @njit(cache=True, nogil=True)
-def _band_keys(matrix_NP: np.ndarray, num_bands: int) -> np.ndarray:
+def band_keys(matrix_NP: np.ndarray, num_bands: int) -> np.ndarray:
+    """Return the key of every document's every band."""
     num_rows = matrix_NP.shape[1] // num_bands
     keys = np.empty((len(matrix_NP), num_bands), dtype=np.uint64)
     for at in range(len(matrix_NP)):
@@ -48,7 +49,7 @@ def _band_keys(matrix_NP: np.ndarray, num_bands: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _split_keys(keys_NB: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
+def split_keys(keys_NB: np.ndarray, level: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the bucket keys one level up and at `level`; at level 0 both are the band's own key."""
     parent = keys_NB.copy()
     key = keys_NB.copy()

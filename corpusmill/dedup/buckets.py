@@ -13,20 +13,22 @@ import pyarrow.compute as pc
 
 from corpusmill.dedup.parameters import DedupParameters
 
-PAIRS = pa.schema(
-    [
-        pa.field("band", pa.int32()),
-        pa.field("key", pa.int64()),
-        pa.field("better", pa.string()),
-        pa.field("worse", pa.string()),
-        pa.field("size", pa.int64()),
-    ]
-)
-"""Two members of a bucket, or (with `size`, without members) an oversize bucket."""
+
+def pairs_schema(member: pa.DataType) -> pa.Schema:
+    """Return the schema of two members of a bucket, or (with `size`, without members) of an oversize bucket."""
+    return pa.schema(
+        [
+            pa.field("band", pa.int32()),
+            pa.field("key", pa.int64()),
+            pa.field("better", member),
+            pa.field("worse", member),
+            pa.field("size", pa.int64()),
+        ]
+    )
 
 
 def bucket_pairs(rows: Iterable[pa.Table], parameters: DedupParameters) -> Iterator[pa.Table]:
-    """Yield PAIRS from rows (band, key, member) sorted by all three, cut anywhere.
+    """Yield pairs (see `pairs_schema`) from rows (band, key, member) sorted by all three, cut anywhere.
 
     A pair has no `size`. A bucket of more than `max_bucket` members yields one row more, with its `size` and no pair.
     """
@@ -94,7 +96,7 @@ def _pairs(
             "worse": member.take(worse),
             "size": pa.nulls(len(worse), pa.int64()),
         },
-        schema=PAIRS,
+        schema=pairs_schema(member.type),
     )
     _refuse_repeated(pairs)
     return pairs
@@ -116,7 +118,8 @@ def _oversize(table: pa.Table, starts: np.ndarray, positions: np.ndarray, parame
 
 
 def _hot_rows(first_members: pa.Table, sizes: np.ndarray) -> pa.Table:
-    nobody = pa.nulls(len(sizes), pa.string())
+    member = first_members.column("member").type
+    nobody = pa.nulls(len(sizes), member)
     return pa.table(
         {
             "band": first_members.column("band"),
@@ -125,7 +128,7 @@ def _hot_rows(first_members: pa.Table, sizes: np.ndarray) -> pa.Table:
             "worse": nobody,
             "size": pa.array(sizes, pa.int64()),
         },
-        schema=PAIRS,
+        schema=pairs_schema(member),
     )
 
 

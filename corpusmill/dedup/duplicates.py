@@ -10,6 +10,7 @@ from corpusmill.dedup.in_memory import gather_evidence
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.resolve import resolve
 from corpusmill.dedup.statistics import RetentionGuard, Statistics, summarize
+from corpusmill.dedup.verify import MapCalls
 from corpusmill.document import SIGNATURES
 
 ReadDocuments = Callable[[], Iterable[pa.Table]]
@@ -41,12 +42,15 @@ def find_duplicates(
     parameters: DedupParameters,
     read_texts: ReadTexts,
     preferences: Preferences | None = None,
+    map_calls: MapCalls = map,
 ) -> Resolution:
-    """Resolve signature tables in memory. The order of tables and rows does not matter."""
+    """Resolve signature tables in memory. The order of tables and rows does not matter, nor how calls are made."""
 
     def find(ranking: Ranking) -> Evidence:
         whole = pa.concat_tables([SIGNATURES.empty_table(), *signatures], promote_options="permissive")
-        return gather_evidence(whole, ranking=ranking, parameters=parameters, read_texts=read_texts)
+        return gather_evidence(
+            whole, ranking=ranking, parameters=parameters, read_texts=read_texts, map_calls=map_calls
+        )
 
     return resolve_documents(lambda: signatures, find, parameters=parameters, preferences=preferences or Preferences())
 

@@ -1,26 +1,31 @@
 """Evidence for what fits in memory: the same steps that Spark takes, over one table.
 
-Memory: the signatures, their band rows, and the shingle sets of the candidates.
+Memory: the signatures, their band keys, and the shingle sets of the candidates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.dedup.bands import NUM_LEVELS, band_rows
-from corpusmill.dedup.buckets import PAIRS, bucket_pairs, compared_pairs, possible_pairs
+from corpusmill.dedup.bands import NUM_LEVELS, band_keys, split_keys
+from corpusmill.dedup.buckets import bucket_pairs, compared_pairs, pairs_schema, possible_pairs
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, ReadTexts, member_names
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.dedup.shingles import jaccard, shingle_sets
-from corpusmill.dedup.token_hashes import Hashes
+from corpusmill.dedup.signatures import signature_matrix
+from corpusmill.dedup.verify import MapCalls, measure_pairs
 from corpusmill.document import SIGNATURES
 
 
 def gather_evidence(
-    signatures: pa.Table, *, ranking: Ranking, parameters: DedupParameters, read_texts: ReadTexts
+    signatures: pa.Table,
+    *,
+    ranking: Ranking,
+    parameters: DedupParameters,
+    read_texts: ReadTexts,
+    map_calls: MapCalls = map,
 ) -> Evidence:
     """Find equal texts and verified near-duplicates among the rows of `signatures`."""
     documents = _ranked_documents(signatures.select(SIGNATURES.names).cast(SIGNATURES), ranking)
@@ -30,9 +35,16 @@ def gather_evidence(
     exact = pa.table({"worse": member.filter(~is_best), "better": member.take(best[~is_best])}, schema=EXACT)
     distinct = documents.filter(pa.array(is_best))
     meetings = _meet(distinct, parameters)
-    candidates = _combine_bands(meetings.pairs, distinct.column("member"))
+    candidates = _combine_bands(meetings.pairs)
     compared = _limit_comparisons(candidates, parameters.max_comparisons)
-    measured = _measure(compared, distinct, parameters=parameters, read_texts=read_texts)
+    measured = measure_pairs(
+        compared.worse,
+        compared.better,
+        documents=distinct,
+        parameters=parameters,
+        read_texts=read_texts,
+        map_calls=map_calls,
+    )
     bins = np.minimum((measured * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
     numbers, counts = np.unique(bins, return_counts=True)
     return Evidence(
@@ -48,16 +60,8 @@ def gather_evidence(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Meetings:
-    pairs: pa.Table
-    """band, better, worse, level: every pair that some bucket yields."""
-    hot_sizes: Sequence[int]
-    """Members of each oversize bucket of level 0."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Pairs:
-    """Distinct pairs of row numbers, sorted by (worse, better), with the bands (bits) in which they met."""
+    """Pairs of row numbers with the bands (bits) in which they met."""
 
     worse: np.ndarray
     better: np.ndarray
@@ -65,8 +69,25 @@ class _Pairs:
     fresh: np.ndarray
     """Bands in which only a part of the bucket compared them."""
 
+    @classmethod
+    def none(cls) -> "_Pairs":
+        return cls(**dict.fromkeys(("worse", "better", "bands", "fresh"), np.empty(0, dtype=np.int64)))
+
+    @classmethod
+    def together(cls, parts: Sequence["_Pairs"]) -> "_Pairs":
+        names = ("worse", "better", "bands", "fresh")
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
     def take(self, rows: np.ndarray) -> "_Pairs":
         return _Pairs(worse=self.worse[rows], better=self.better[rows], bands=self.bands[rows], fresh=self.fresh[rows])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Meetings:
+    pairs: _Pairs
+    """Every pair that some bucket yields, once for each such bucket."""
+    hot_sizes: Sequence[int]
+    """Members of each oversize bucket of level 0."""
 
 
 def _ranked_documents(signatures: pa.Table, ranking: Ranking) -> pa.Table:
@@ -93,43 +114,64 @@ def _best_of_equals(documents: pa.Table) -> np.ndarray:
 
 
 def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
-    signed = distinct.filter(pc.is_valid(distinct.column("signature")))
-    found = []
-    hot = pa.table({"band": pa.array([], pa.int32()), "key": pa.array([], pa.int64())})
+    is_signed = pc.is_valid(distinct.column("signature"))
+    rows_N = np.flatnonzero(is_signed.to_numpy())
+    matrix_NP = signature_matrix(distinct.column("signature").filter(is_signed), parameters)
+    keys_NB = band_keys(matrix_NP, parameters.num_bands)
+    found = [_Pairs.none()]
+    hot = None
     sizes: list[int] = []
     for level in range(NUM_LEVELS):
-        rows = band_rows(signed.column("member"), signed.column("signature"), parameters=parameters, level=level)
-        if level:
-            rows = rows.join(hot, keys=["band", "parent"], right_keys=["band", "key"], join_type="left semi")
-        ordered = rows.select(["band", "key", "member"]).sort_by([(n, "ascending") for n in ("band", "key", "member")])
-        yielded = pa.concat_tables([PAIRS.empty_table(), *bucket_pairs([ordered], parameters)])
+        parent_NB, key_NB = split_keys(keys_NB, level)
+        members = _bucket_members(rows_N, parent_NB, key_NB, hot)
+        yielded = pa.concat_tables([pairs_schema(pa.int64()).empty_table(), *bucket_pairs(members, parameters)])
         is_pair = pc.is_null(yielded.column("size"))
-        pairs = yielded.filter(is_pair).select(["band", "better", "worse"])
-        found.append(pairs.append_column("level", pa.repeat(pa.scalar(level, pa.int32()), len(pairs))))
+        found.append(_level_pairs(yielded.filter(is_pair), level))
         hot = yielded.filter(pc.invert(is_pair))
         if level == 0:
             sizes = hot.column("size").to_pylist()
-        hot = hot.select(["band", "key"])
         if not len(hot):
             break
-    return _Meetings(pairs=pa.concat_tables(found), hot_sizes=sizes)
+    return _Meetings(pairs=_Pairs.together(found), hot_sizes=sizes)
 
 
-def _combine_bands(pairs: pa.Table, members: pa.ChunkedArray) -> _Pairs:
-    worse = pc.index_in(pairs.column("worse"), members).to_numpy().astype(np.int64)
-    better = pc.index_in(pairs.column("better"), members).to_numpy().astype(np.int64)
+def _bucket_members(
+    rows_N: np.ndarray, parent_NB: np.ndarray, key_NB: np.ndarray, hot: pa.Table | None
+) -> Iterator[pa.Table]:
+    """Yield, band by band, the rows that share a bucket with another (of the `hot` parents, where given), in order."""
+    for band in range(key_NB.shape[1]):
+        chosen = np.arange(len(rows_N))
+        if hot is not None:
+            parents = hot.column("key").filter(pc.equal(hot.column("band"), band)).to_numpy().view(np.uint64)
+            chosen = np.flatnonzero(np.isin(parent_NB[:, band], parents))
+        # Rows are in order of rank, and a stable sort leaves them so within a bucket.
+        ordered = chosen[np.argsort(key_NB[chosen, band], kind="stable")]
+        key = key_NB[ordered, band]
+        is_met = np.zeros(len(key) + 1, dtype=bool)
+        is_met[1:-1] = key[1:] == key[:-1]
+        is_met = is_met[1:] | is_met[:-1]
+        members = rows_N[ordered[is_met]]
+        bands = np.full(len(members), band, dtype=np.int32)
+        yield pa.table({"band": bands, "key": key[is_met].view(np.int64), "member": members})
+
+
+def _level_pairs(pairs: pa.Table, level: int) -> _Pairs:
     bit = np.left_shift(np.int64(1), pairs.column("band").to_numpy().astype(np.int64))
-    is_part = pairs.column("level").to_numpy() > 0
-    order = np.lexsort((better, worse))
-    worse, better = worse[order], better[order]
-    is_first = np.ones(len(order), dtype=bool)
-    is_first[1:] = (worse[1:] != worse[:-1]) | (better[1:] != better[:-1])
+    columns = {name: pairs.column(name).to_numpy() for name in ("worse", "better")}
+    return _Pairs(**columns, bands=bit, fresh=bit if level else np.zeros_like(bit))
+
+
+def _combine_bands(pairs: _Pairs) -> _Pairs:
+    """Return each pair once, with all its bands."""
+    ordered = pairs.take(np.lexsort((pairs.better, pairs.worse)))
+    is_first = np.ones(len(ordered.worse), dtype=bool)
+    is_first[1:] = (ordered.worse[1:] != ordered.worse[:-1]) | (ordered.better[1:] != ordered.better[:-1])
     firsts = np.flatnonzero(is_first)
     if not len(firsts):
-        return _Pairs(worse=worse, better=better, bands=bit, fresh=bit)
-    bands = np.bitwise_or.reduceat(bit[order], firsts)
-    whole = np.bitwise_or.reduceat(np.where(is_part, 0, bit)[order], firsts)
-    return _Pairs(worse=worse[firsts], better=better[firsts], bands=bands, fresh=bands & ~whole)
+        return ordered
+    bands = np.bitwise_or.reduceat(ordered.bands, firsts)
+    whole = np.bitwise_or.reduceat(ordered.bands & ~ordered.fresh, firsts)
+    return _Pairs(worse=ordered.worse[firsts], better=ordered.better[firsts], bands=bands, fresh=bands & ~whole)
 
 
 def _limit_comparisons(candidates: _Pairs, most: int) -> _Pairs:
@@ -145,25 +187,6 @@ def _limit_comparisons(candidates: _Pairs, most: int) -> _Pairs:
 def _num_skipped(hot_sizes: Sequence[int], candidates: _Pairs, parameters: DedupParameters) -> int:
     skipped = sum(possible_pairs(size) - compared_pairs(size, parameters) for size in hot_sizes)
     return skipped - int(np.bitwise_count(candidates.fresh).sum())
-
-
-def _measure(compared: _Pairs, distinct: pa.Table, *, parameters: DedupParameters, read_texts: ReadTexts) -> np.ndarray:
-    wanted = distinct.take(np.union1d(compared.worse, compared.better))
-    sets = _read_sets(wanted, parameters, read_texts)
-    doc_ids = distinct.column("doc_id").to_pylist()
-    pairs = zip(compared.worse.tolist(), compared.better.tolist(), strict=True)
-    return np.array([jaccard(sets[doc_ids[worse]], sets[doc_ids[better]]) for worse, better in pairs], np.float64)
-
-
-def _read_sets(wanted: pa.Table, parameters: DedupParameters, read_texts: ReadTexts) -> dict[str, Hashes]:
-    sets: dict[str, Hashes] = {}
-    by_file = wanted.group_by("text_file").aggregate([("doc_id", "list")]).sort_by("text_file")
-    for file in by_file.to_pylist():
-        texts = read_texts(file["text_file"], file["doc_id_list"])
-        sets.update(
-            zip(texts.column("doc_id").to_pylist(), shingle_sets(texts.column("text"), parameters), strict=True)
-        )
-    return sets
 
 
 def _edges(compared: _Pairs, measured: np.ndarray, members: pa.ChunkedArray, threshold: float) -> pa.Table:

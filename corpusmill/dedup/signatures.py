@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numba import njit
 
 from corpusmill import document
@@ -89,13 +90,16 @@ def _minima(texts: pa.ChunkedArray, parameters: DedupParameters) -> tuple[np.nda
 
 def _text_hashes(texts: pa.Table) -> pa.Array:
     """Return the given hashes, computed where they are missing, empty where there is no text."""
-    given = texts.column("text_hash").to_pylist()
-    is_null = texts.column("text").is_null().to_pylist()
-    for at, value in enumerate(given):
-        if is_null[at]:
-            given[at] = ""
-        elif value is None:
-            given[at] = document.text_hash(texts.column("text")[at].as_py())
+    text = texts.column("text")
+    given = pc.if_else(pc.is_null(text), "", texts.column("text_hash").cast(pa.string())).to_pylist()
+    if None not in given:
+        return pa.array(given, pa.string())
+    place = 0
+    for offsets, data in text_chunks(text):
+        for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            if given[place] is None:
+                given[place] = document.text_hash(data[start:end].data)
+            place += 1
     return pa.array(given, pa.string())
 
 
