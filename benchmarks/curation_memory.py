@@ -97,10 +97,10 @@ def _read(format: str, path: Path) -> None:
         for payloads in fetch_payloads(records, store):
             rows.update(failure or "kept" for failure in extract(payloads, {})["failure"].to_pylist())
     pids = [os.getpid(), *(child.pid for child in psutil.Process().children())]
-    print(json.dumps({"peak_bytes": sum(map(_peak_bytes, pids)), "rows": rows}))
+    print(json.dumps({"peak_bytes": sum(map(peak_bytes, pids)), "rows": rows}))
 
 
-def _peak_bytes(pid: int) -> int:
+def peak_bytes(pid: int | str = "self") -> int:
     """Return a process's peak RSS. What getrusage tells counts the parent's memory at the fork too."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))

@@ -59,6 +59,13 @@ def word_rows(seed: int) -> Iterator[np.ndarray]:
         yield words
 
 
+def templated_rows(num_documents: int, *, template_words: int, own_words: int, seed: int = 1) -> list[np.ndarray]:
+    """Return documents that begin with the same words and end with words of their own."""
+    rng = np.random.default_rng(seed)
+    template = rng.integers(0, _VOCABULARY, template_words)
+    return [np.concatenate([template, own]) for own in rng.integers(0, _VOCABULARY, (num_documents, own_words))]
+
+
 def near_copy(words: np.ndarray, jaccard: float, rng: np.random.Generator) -> np.ndarray:
     """Return the words with as many replaced at the end as make the Jaccard of the pair, as near as can be.
 

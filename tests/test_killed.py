@@ -23,6 +23,9 @@ pytestmark = [pytest.mark.dagster, pytest.mark.slow]
 FIRST, SECOND = SNAPSHOTS
 ANSWERED = f"{FIRST}|distilled"
 EXTRACTED = "curated/web/extracted"
+SIGNATURES = "curated/web/signatures"
+RESOLUTION = "curated/web/resolution"
+DUPLICATES = "curated/web/duplicates"
 DOCUMENTS = "curated/web/documents"
 COMPLETIONS = "synthesized/web_rephrased/completions"
 CHUNK = 3
@@ -93,6 +96,26 @@ def test_case_19_runs_killed_at_their_commit_commit_nothing(disturbed: Way, undi
         assert f"{DOCUMENTS} {FIRST}" not in disturbed.contents()
     disturbed.run("curated_web")
     assert disturbed.contents() == undisturbed.contents("sources", "curated")
+
+
+def test_case_19_runs_killed_in_every_stage_of_deduplication_redo_one_shard_at_most(
+    disturbed: Way, undisturbed: Way
+) -> None:
+    """One between two shards of signatures, one when the resolution is written, one at the commit of the duplicates."""
+    step = f"curated_web {FIRST}"
+    stops = {
+        SIGNATURES: shard_written(SIGNATURES, 2),
+        RESOLUTION: report_written(RESOLUTION),
+        DUPLICATES: swap(DUPLICATES, "before"),
+    }
+    disturbed.run("sources_web")
+    for table, stop in stops.items():
+        disturbed.kill(step, stop=stop)
+        assert f"{table} {FIRST}" not in disturbed.contents() and f"{table} all" not in disturbed.contents()
+    disturbed.run("curated_web")
+    assert disturbed.contents() == undisturbed.contents("sources", "curated")
+    metrics = disturbed.result(SIGNATURES, FIRST)["metrics"]
+    assert (metrics["shards"], metrics["shards_reused"]) == (FILES, 2)
 
 
 def test_a_commit_that_nobody_was_told_of_is_told_and_not_repeated(disturbed: Way, undisturbed: Way) -> None:

@@ -52,7 +52,7 @@ def measure_pairs(
         assert not row_of, f"{text_file} gave no text of {len(row_of)} documents"
 
     def merge(part: tuple[int, int]) -> np.ndarray:
-        return _jaccards(sets.shingles, sets.starts, sets.lengths, left[slice(*part)], right[slice(*part)])
+        return pair_jaccards(sets.shingles, sets.starts, sets.lengths, left[slice(*part)], right[slice(*part)])
 
     for _ in map_calls(fill, _by_file(documents, sets.rows)):
         pass
@@ -97,7 +97,8 @@ def _by_file(documents: pa.Table, rows: Rows) -> list[tuple[str, Rows]]:
 
 
 @njit(cache=True, nogil=True)
-def _jaccards(shingles: Hashes, starts: Rows, lengths: Rows, left: Rows, right: Rows) -> np.ndarray:
+def pair_jaccards(shingles: Hashes, starts: Rows, lengths: Rows, left: Rows, right: Rows) -> np.ndarray:
+    """Return the Jaccard of each pair of sets; set n is the `lengths[n]` sorted shingles from `starts[n]`."""
     found = np.zeros(len(left), dtype=np.float64)
     for at in range(len(left)):
         one = shingles[starts[left[at]] : starts[left[at]] + lengths[left[at]]]

@@ -80,8 +80,8 @@ def write_corpus(folder, documents: Sequence[Document], *, shards: int, paramete
             continue
         text_file, signature_file = folder / f"texts-{shard}.parquet", folder / f"signatures-{shard}.parquet"
         table = texts_table(mine, text_file=str(text_file))
-        pq.write_table(table, text_file)
-        pq.write_table(sign(table, parameters.to_json()), signature_file)
+        pq.write_table(table, text_file, write_page_checksum=True)
+        pq.write_table(sign(table, parameters.to_json()), signature_file, write_page_checksum=True)
         files.append(str(signature_file))
     return files
 

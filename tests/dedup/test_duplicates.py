@@ -90,14 +90,25 @@ def test_case_3_duplicates_in_different_partitions_meet():
     assert decisions(resolution) == [("y", "x", "exact", 1.0)]
 
 
-@pytest.mark.parametrize("harm", ["cut", "flipped"])
+GARBLED = {
+    "cut": lambda data: data[:-100],
+    "its end overwritten": lambda data: data[:-4] + b"XXXX",
+    "one byte of a page": lambda data: data[:60] + bytes([data[60] ^ 1]) + data[61:],
+}
+
+
+@pytest.mark.parametrize("harm", GARBLED)
 def test_case_4_a_garbled_intermediate_is_refused_by_name(tmp_path, harm):
     (file,) = write_corpus(tmp_path, planted(), shards=1, parameters=CERTAIN)
-    data = (tmp_path / "signatures-0.parquet").read_bytes()
-    garbled = data[:-100] if harm == "cut" else data[:-4] + b"XXXX"
-    (tmp_path / "signatures-0.parquet").write_bytes(garbled)
+    signatures, texts = tmp_path / "signatures-0.parquet", tmp_path / "texts-0.parquet"
+    store = Store(StoreSettings(root=str(tmp_path)))
+    signed = pq.read_table(signatures)
+    for stored in (signatures, texts):
+        stored.write_bytes(GARBLED[harm](stored.read_bytes()))
     with pytest.raises(ValueError, match=f"cannot read {file}.*rebuild the partition that wrote it"):
-        list(stored_columns(Store(StoreSettings(root=str(tmp_path))), file, ("doc_id",)))
+        list(stored_columns(store, file, ("doc_id",)))
+    with pytest.raises(ValueError, match=f"cannot read {texts}.*rebuild the partition that wrote it"):
+        find_duplicates([signed], parameters=CERTAIN, read_texts=stored_texts(store))
 
 
 def test_case_5_k_identical_new_documents_give_k_removals_that_name_their_partner():
