@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.dedup_whole import HERE, RENSA, run_command
+from benchmarks.dedup_whole import DATATROVE, HERE, RENSA, run_command
 from benchmarks.harness import Measure, at_least, print_measures
 from benchmarks.peers import peer_python
-from benchmarks.rules_agreement import DATATROVE
 from benchmarks.texts import real_samples
 from corpusmill.dedup.parameters import FINEWEB
 from corpusmill.dedup.shingles import shingle_sets
