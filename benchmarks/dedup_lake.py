@@ -41,18 +41,18 @@ def corpus_rows(megabytes: float, *, seed: int = 1) -> list[np.ndarray]:
     return list(itertools.islice(word_rows(seed), max(1, round(megabytes * 1e6 / MEAN_BYTES))))
 
 
-def add_snapshot(settings: Settings, name: str, rows: list[np.ndarray]) -> int:
+def add_snapshot(settings: Settings, name: str, rows: list[np.ndarray], *, dataset: str = DATASET) -> int:
     """Commit documents as an extracted snapshot whose every verdict keeps them; return their bytes."""
     lake = Lake(settings.lake)
     texts = [_extracted(name, number, rows[number::FILES_A_SNAPSHOT]) for number in range(FILES_A_SNAPSHOT)]
-    files = _commit(lake, extract.table(DATASET), name, texts)
+    files = _commit(lake, extract.table(dataset), name, texts)
     verdicts = [_verdicts(table, file) for table, file in zip(texts, files, strict=True)]
-    _commit(lake, judge.table(DATASET), name, verdicts)
+    _commit(lake, judge.table(dataset), name, verdicts)
     lake.close()
     return sum(int(table["text"].nbytes) for table in texts)
 
 
-def deduplicate_snapshot(settings: Settings, name: str) -> dict[str, Any]:
+def deduplicate_snapshot(settings: Settings, name: str, *, dataset: str = DATASET) -> dict[str, Any]:
     """Run the tasks on a snapshot and return the result of the resolution."""
     results = {}
     for task, partition, parameters in (
@@ -60,7 +60,7 @@ def deduplicate_snapshot(settings: Settings, name: str) -> dict[str, Any]:
         ("resolve", UNPARTITIONED, FINEWEB.to_json()),
         ("duplicates", name, {"max_removed_share": 1.0}),
     ):
-        arguments = {"settings": settings.to_json(), "dataset": DATASET, "partition": partition}
+        arguments = {"settings": settings.to_json(), "dataset": dataset, "partition": partition}
         results[task] = execute(task, {**arguments, "parameters": parameters}, lambda message, numbers: None)
     return results["resolve"]
 
