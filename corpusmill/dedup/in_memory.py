@@ -18,6 +18,8 @@ from corpusmill.dedup.signatures import signature_matrix
 from corpusmill.dedup.verify import MapCalls, measure_pairs
 from corpusmill.document import SIGNATURES
 
+_COMBINE_AFTER = 4_000_000
+
 
 def gather_evidence(
     signatures: pa.Table,
@@ -35,7 +37,7 @@ def gather_evidence(
     exact = pa.table({"worse": member.filter(~is_best), "better": member.take(best[~is_best])}, schema=EXACT)
     distinct = documents.filter(pa.array(is_best))
     meetings = _meet(distinct, parameters)
-    candidates = _combine_bands(meetings.pairs)
+    candidates = meetings.candidates
     compared = _limit_comparisons(candidates, parameters.max_comparisons)
     measured = measure_pairs(
         compared.worse,
@@ -84,8 +86,8 @@ class _Pairs:
 
 @dataclass(frozen=True, kw_only=True)
 class _Meetings:
-    pairs: _Pairs
-    """Every pair that some bucket yields, once for each such bucket."""
+    candidates: _Pairs
+    """Every pair that some bucket yields, sorted by (worse, better)."""
     hot_sizes: Sequence[int]
     """Members of each oversize bucket of level 0."""
 
@@ -118,21 +120,49 @@ def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
     rows_N = np.flatnonzero(is_signed.to_numpy())
     matrix_NP = signature_matrix(distinct.column("signature").filter(is_signed), parameters)
     keys_NB = band_keys(matrix_NP, parameters.num_bands)
-    found = [_Pairs.none()]
+    gathered = _Gathered()
+    nothing = pairs_schema(pa.int64()).empty_table()
     hot = None
     sizes: list[int] = []
     for level in range(NUM_LEVELS):
         parent_NB, key_NB = split_keys(keys_NB, level)
-        members = _bucket_members(rows_N, parent_NB, key_NB, hot)
-        yielded = pa.concat_tables([pairs_schema(pa.int64()).empty_table(), *bucket_pairs(members, parameters)])
-        is_pair = pc.is_null(yielded.column("size"))
-        found.append(_level_pairs(yielded.filter(is_pair), level))
-        hot = yielded.filter(pc.invert(is_pair))
+        oversize = [nothing]
+        for yielded in bucket_pairs(_bucket_members(rows_N, parent_NB, key_NB, hot), parameters):
+            is_pair = pc.is_null(yielded.column("size"))
+            gathered.add(_level_pairs(yielded.filter(is_pair), level))
+            oversize.append(yielded.filter(pc.invert(is_pair)))
+        hot = pa.concat_tables(oversize)
         if level == 0:
             sizes = hot.column("size").to_pylist()
         if not len(hot):
             break
-    return _Meetings(pairs=_Pairs.together(found), hot_sizes=sizes)
+    return _Meetings(candidates=gathered.pairs(), hot_sizes=sizes)
+
+
+class _Gathered:
+    """Pairs on the way to one row each: combined whenever as many came as make it worth the sort.
+
+    A hot bucket yields the same pairs in band after band; this keeps memory at the distinct ones and `_COMBINE_AFTER`.
+    """
+
+    def __init__(self) -> None:
+        self._parts = [_Pairs.none()]
+        self._num_waiting = 0
+        self._num_combined = 0
+
+    def add(self, pairs: _Pairs) -> None:
+        self._parts.append(pairs)
+        self._num_waiting += len(pairs.worse)
+        if self._num_waiting > max(_COMBINE_AFTER, self._num_combined):
+            self.pairs()
+
+    def pairs(self) -> _Pairs:
+        """Return what was added, each pair once, sorted by (worse, better)."""
+        combined = _combine_bands(_Pairs.together(self._parts))
+        self._parts = [combined]
+        self._num_waiting = 0
+        self._num_combined = len(combined.worse)
+        return combined
 
 
 def _bucket_members(

@@ -153,6 +153,16 @@ def test_case_8_one_hot_bucket_costs_linear_comparisons():
     assert scalars["documents_kept"] == 1
 
 
+def test_case_8_pairs_that_are_combined_on_the_way_are_the_same_pairs(monkeypatch):
+    documents = [(f"d{n:03d}", "s", f"{words(0, 60)} {words(10_000 + 100 * n, n % 9)}") for n in range(120)]
+    parameters = DedupParameters(max_bucket=6, num_representatives=3, max_comparisons=4)
+    expected = resolve_documents(documents, parameters)
+    assert expected.statistics.scalars["skipped_over_limit"] > 0
+    monkeypatch.setattr("corpusmill.dedup.in_memory._COMBINE_AFTER", 10)
+    found = resolve_documents(documents, parameters)
+    assert (found.table, found.statistics) == (expected.table, expected.statistics)
+
+
 def test_case_9_removals_go_by_id_and_a_missing_text_is_refused(tmp_path):
     files = write_corpus(tmp_path, planted(), shards=2, parameters=CERTAIN)
     store = Store(StoreSettings(root=str(tmp_path)))
