@@ -17,7 +17,7 @@ from numba import njit
 from corpusmill.dedup.evidence import ReadTexts
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import count_shared, shingle_sets
-from corpusmill.dedup.tokens import Hashes
+from corpusmill.dedup.token_hashes import Hashes
 
 _BATCH_TEXTS = 64
 _PAIRS_A_CALL = 10_000
