@@ -92,7 +92,7 @@ def _dev_arguments(one: argparse.ArgumentParser) -> None:
 
     Ctrl-C cancels the runs in flight and ends everything. Logs and history are in the state folder.
     """
-    one.add_argument("--port", type=int, default=3000, help="port of the UI (default 3000; 0 takes a free one)")
+    one.add_argument("--port", type=_port, default=3000, help="port of the UI (default 3000; 0 takes a free one)")
     one.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine only)")
     _add_definitions(one)
 
@@ -131,12 +131,16 @@ def _interrupted_by_signals() -> Iterator[None]:
 def _sql_arguments(one: argparse.ArgumentParser) -> None:
     """Run one DuckDB query over the lake's tables, which are read as the query needs them, never loaded whole.
 
+    A query reads the lake and nothing else; rows leave it on standard output.
+
+    corpusmill sql "show tables"
+    corpusmill sql "describe curated.web.verdicts"
     corpusmill sql "select drop_reason, count(*) from curated.web.verdicts group by 1 order by 2 desc"
     corpusmill sql --format csv "select doc_id, url from curated.web.documents" > urls.csv
     """
     one.add_argument("query", help='the query; tables are named stage.dataset.table or "stage/dataset/table"')
     one.add_argument("--format", choices=("table", "csv", "json"), default="table", help="json is one object a line")
-    one.add_argument("--limit", type=int, default=50, metavar="N", help="rows that a table shows (default 50)")
+    one.add_argument("--limit", type=_positive, default=50, metavar="N", help="rows that a table shows (default 50)")
     one.add_argument(
         "--allow-failed-gate", action="store_true", help="read partitions whose gate failed too, to see what is in them"
     )
@@ -293,6 +297,18 @@ def _add_definitions(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--definitions", default="definitions", metavar="MODULE", help="what to load (default: definitions)"
     )
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"wanted a whole number of 1 or more, got {text!r}")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"wanted a port from 0 to 65535, got {text!r}")
+    return int(text)
 
 
 def _names(text: str) -> list[str]:

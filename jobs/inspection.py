@@ -42,7 +42,7 @@ def print_status(settings: Settings) -> None:
         for partition, state in sorted(lake.partitions(name).items()):
             gate = ", ".join(state.gate_failures) or "ok"
             table.add_row(name, partition, f"{state.num_rows:,}", f"{state.num_bytes / 1e6:,.1f}", gate)
-    console.print(f"Lake {settings.lake.store.root}")
+    console.print(f"Lake {settings.lake.store.root}" + ("" if lake.exists else ", which is not there yet"))
     console.print(
         table if table.row_count else "  no table yet: `corpusmill demo` or `corpusmill materialize` makes some"
     )

@@ -61,6 +61,7 @@ def _parameters(table: str, definitions: str) -> dict[str, Any]:
 
 
 def _partitions(lake: Lake, table: str, partition: str | None) -> list[str]:
+    lake.require()
     committed = list(lake.partitions(table))
     if partition is None:
         if not committed:

@@ -34,6 +34,11 @@ def open_catalog(settings: LakeSettings) -> Catalog:
     return _open_sql(settings.catalog or _sqlite_url(settings.store.root), settings.store.root, properties)
 
 
+def catalog_exists(settings: LakeSettings) -> bool:
+    """Return whether there is a catalog: a named one is taken to be there, a SQLite file is looked for."""
+    return settings.catalog is not None or os.path.exists(os.path.join(settings.store.root, _SQLITE_FILE))
+
+
 def find_table(catalog: Catalog, table: str) -> Table | None:
     """Load a table at its current version, or return None when there is none of that name."""
     identifier = table_identifier(table)

@@ -19,7 +19,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from corpusmill.lake.catalog import ensure_table, find_table, list_tables, load_table, open_catalog
+from corpusmill.lake.catalog import catalog_exists, ensure_table, find_table, list_tables, load_table, open_catalog
 from corpusmill.lake.commits import Change, check_fence, commit_change, fence_key, publish_attempt, retry_until_landed
 from corpusmill.lake.content_hash import combine, from_hex, to_hex
 from corpusmill.lake.datasets import files_to_dataset
@@ -68,9 +68,14 @@ class Lake:
     def __setstate__(self, settings: LakeSettings) -> None:
         self.__init__(settings)  # type: ignore[misc]
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a catalog to read; the first attempt at a partition makes one in a local folder."""
+        return "catalog" in self.__dict__ or catalog_exists(self.settings)
+
     @cached_property
     def catalog(self) -> Catalog:
-        """The Iceberg catalog, opened on first use."""
+        """The Iceberg catalog, opened on first use, which makes one in a local folder: readers ask `exists` first."""
         opened = open_catalog(self.settings)
         weakref.finalize(self, opened.close)
         return opened
@@ -85,6 +90,14 @@ class Lake:
         """Raise UnsuitableStoreError when the store or the catalog cannot keep a lake; to be called once at start."""
         self.store.check()
         list_tables(self.catalog)
+
+    def require(self) -> None:
+        """Raise TableMissingError that names the place when there is no lake yet."""
+        if not self.exists:
+            raise TableMissingError(
+                f"there is no lake in {self.settings.store.root}: run this in the project's folder, name its settings with "
+                "--settings or $CORPUSMILL_SETTINGS, or make a first table with `corpusmill demo` or `corpusmill materialize`"
+            )
 
     # Writing
 
@@ -139,7 +152,7 @@ class Lake:
 
     def tables(self) -> list[str]:
         """Return the names of all tables, sorted."""
-        return list_tables(self.catalog)
+        return list_tables(self.catalog) if self.exists else []
 
     def schema(self, table: str) -> pa.Schema:
         """Return the table's Arrow schema, `partition_key` first."""
@@ -156,12 +169,12 @@ class Lake:
 
     def partition(self, table: str, partition: str) -> PartitionState | None:
         """Return what was committed last for a partition, or None."""
-        loaded = find_table(self.catalog, table)
+        loaded = self._find(table)
         return partition_state(table, loaded.properties, partition) if loaded else None
 
     def partitions(self, table: str) -> dict[str, PartitionState]:
         """Return the committed partitions by name; a table that does not exist has none."""
-        loaded = find_table(self.catalog, table)
+        loaded = self._find(table)
         return partition_states(table, loaded.properties) if loaded else {}
 
     def files(
@@ -241,13 +254,18 @@ class Lake:
     def sql(self, query: str, *, allow_failed_gate: bool = False) -> pa.RecordBatchReader:
         """Stream a query's result; tables are written `curated.web.documents` or `"curated/web/documents"`."""
         return run_query(
-            query, self.tables(), lambda table: self.arrow_dataset(table, allow_failed_gate=allow_failed_gate)
+            query,
+            self.tables(),
+            place=self.settings.store.root,
+            open_table=lambda table: self.arrow_dataset(table, allow_failed_gate=allow_failed_gate),
+            table_schema=self.schema,
         )
 
     # Upkeep
 
     def maintain(self, *, keep_snapshots_days: float, orphan_age_days: float, now: datetime) -> dict[str, int]:
         """Expire versions and delete files that nothing needs; returns what was removed (see `lake.maintain`)."""
+        self.require()
         report = maintain(
             self.catalog,
             self.store,
@@ -259,7 +277,11 @@ class Lake:
 
     # One try each
 
+    def _find(self, table: str) -> Table | None:
+        return find_table(self.catalog, table) if self.exists else None
+
     def _load(self, table: str) -> Table:
+        self.require()
         return load_table(self.catalog, table)
 
     def _begin_once(self, table: str, partition: str, *, schema: pa.Schema, location: str | None) -> Attempt:

@@ -68,7 +68,12 @@ def read_plan(lake: Lake, mix: str) -> Plan:
     name, _, version = mix.partition("@")
     state = lake.partition(PLAN_TABLE, name)
     if state is None:
-        raise ValueError(f"there is no mix {name!r}; {PLAN_TABLE} has {sorted(lake.partitions(PLAN_TABLE)) or 'none'}")
+        lake.require()
+        known = ", ".join(sorted(lake.partitions(PLAN_TABLE))) or "none"
+        raise ValueError(
+            f"the lake {lake.settings.store.root} has no mix {name!r}; it has {known}; materialize {PLAN_TABLE}, or open "
+            "the lake that has it"
+        )
     current = plan_from_table(lake.read(PLAN_TABLE, partitions=[name]), mix=name)
     if not version or version == current.version:
         return current

@@ -1,5 +1,6 @@
 """SQL and data frames over a lake, without loading a table whole."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from corpusmill.lake.errors import GateFailedError
+from corpusmill.lake.errors import GateFailedError, TableMissingError
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
@@ -64,12 +65,85 @@ def test_a_query_answers(lake: Lake, query: str, expected: list[dict[str, object
     assert lake.sql(query).read_all().to_pylist() == expected
 
 
+def test_show_tables_lists_the_lake(lake: Lake) -> None:
+    for query in ("show tables", " SHOW ALL TABLES ; "):
+        assert lake.sql(query).read_all()["table"].to_pylist() == ["curated.web.documents", "curated.web.verdicts"]
+
+
+def test_the_catalog_of_sql_knows_all_tables_and_their_columns(lake: Lake) -> None:
+    query = (
+        "SELECT column_name FROM information_schema.columns WHERE table_catalog = 'curated' AND table_name = 'verdicts'"
+    )
+    found = lake.sql(query).read_all()["column_name"].to_pylist()
+    assert found == ["partition_key", "doc_id", "words", "text"]
+    assert lake.sql("DESCRIBE curated.web.verdicts").read_all()["column_name"].to_pylist() == found
+
+
 @pytest.mark.parametrize(
-    "query", ["SELECT * FROM curated.web.nothing", "SELEC 1", "SELECT nothing FROM curated.web.documents"]
+    ("written", "told"),
+    [
+        ("curated.web.documnets", "has no table curated.web.documnets; did you mean curated.web.documents?"),
+        ("curatd.web.verdicts", "has no table curatd.web.verdicts; did you mean curated.web.verdicts?"),
+        ('"curated/web/verdict"', "has no table curated/web/verdict; did you mean curated.web.verdicts?"),
+        ("curated.web.documents CROSS JOIN curated.wbe.verdicts", "did you mean curated.web.verdicts?"),
+        ("verdicts", "did you mean curated.web.verdicts?"),
+        ("xyz", 'has no table xyz; corpusmill sql "show tables" lists'),
+    ],
 )
-def test_a_wrong_query_is_refused_with_the_tables_that_there_are(lake: Lake, query: str) -> None:
-    with pytest.raises(ValueError, match="The lake's tables: curated/web/documents, curated/web/verdicts"):
+def test_a_mistyped_table_is_met_with_those_like_it(lake: Lake, written: str, told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
+        lake.sql(f"SELECT * FROM {written}")
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT nothing FROM curated.web.documents", 'column "nothing" not found'),
+        ("SELECT 1; SELECT 2", "wanted one query, got 2 statements: SELECT 1; SELECT 2"),
+        (" -- nothing\n", "the query is empty"),
+    ],
+)
+def test_what_is_no_query_is_refused(lake: Lake, query: str, told: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(told)):
         lake.sql(query)
+
+
+@pytest.mark.parametrize("statement", ["COPY (SELECT 1) TO '{0}'", "ATTACH '{0}'", "INSTALL httpfs", "SET threads = 1"])
+def test_a_statement_that_does_not_read_is_refused(lake: Lake, tmp_path: Path, statement: str) -> None:
+    with pytest.raises(ValueError, match="wanted a query that reads"):
+        lake.sql(statement.format(tmp_path / "made"))
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM read_csv('{0}')",
+        "SELECT content FROM read_text('{0}')",
+        "FROM '{0}'",
+        "FROM glob('{0}*')",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}.csv'",
+    ],
+)
+def test_a_query_opens_no_file_beside_the_lake(lake: Lake, tmp_path: Path, query: str) -> None:
+    file = tmp_path / "secret.csv"
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="reads the lake's tables and no other files"):
+        lake.sql(query.format(file))
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["secret.csv"]
+
+
+def test_reading_makes_no_lake(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(store=StoreSettings(root=str(tmp_path / "none"))))
+    assert (lake.tables(), lake.partitions("curated/web/documents")) == ([], {})
+    assert lake.sql("SELECT 1 AS one").read_all().to_pylist() == [{"one": 1}]
+    assert lake.sql("show tables").read_all().num_rows == 0
+    with pytest.raises(ValueError, match=f"the lake {tmp_path / 'none'} has no table a.b.c; it has none yet"):
+        lake.sql("FROM a.b.c")
+    with pytest.raises(TableMissingError, match=f"there is no lake in {tmp_path / 'none'}"):
+        lake.read("curated/web/documents")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_gate_stops_a_query_until_it_is_allowed(lake: Lake) -> None:

@@ -220,7 +220,7 @@ def test_an_old_version_replays_after_a_new_plan(demo):
 @pytest.mark.parametrize(
     ("mix", "settings", "message"),
     [
-        ("dmeo", {}, r"there is no mix 'dmeo'; mixed/mixtures/plan has \['demo'\]"),
+        ("dmeo", {}, r"the lake .* has no mix 'dmeo'; it has demo"),
         ("demo@0123456789abcdef", {}, "mix 'demo' has no version '0123456789abcdef'; its current version is"),
         ("demo", {"rank": 2, "world_size": 2}, "rank must be one of 0 to 1 in a world of 2, got 2"),
         ("demo", {"rank": -1}, "rank must be one of 0 to 0"),
