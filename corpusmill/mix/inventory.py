@@ -33,14 +33,20 @@ class Inventory:
         """Return the pins of `partitions` (None is all) by name; raises ValueError when one is missing."""
         held = {pin.partition: pin for pin in self.pins if pin.table == table}
         if not held:
-            tables = sorted({pin.table for pin in self.pins})
-            raise ValueError(f"{table} has no committed sequences; tables that have some: {tables}")
+            tables = shown(sorted({pin.table for pin in self.pins}))
+            raise ValueError(f"{table} has no committed sequences; tables that have some: {tables or 'none'}")
         missing = sorted({*(partitions or ())} - {*held})
         if missing:
             raise ValueError(
-                f"{table} has no committed partitions {missing}; it has {sorted(held)}. Materialize them first."
+                f"{table} has no committed partitions {shown(missing)}; it has {shown(sorted(held))}. Materialize them first"
             )
         return tuple(held[name] for name in sorted(partitions or held))
+
+
+def shown(names: Sequence[str], most: int = 10) -> str:
+    """Return names for a message: the first ones, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def pin_partition(

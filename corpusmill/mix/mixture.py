@@ -21,10 +21,10 @@ class Component:
     """The partitions to read; None is all that are committed when the plan is made."""
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.weight) or self.weight < 0:
-            raise ValueError(f"component {self.name!r}: weight must be a number above 0, got {self.weight}")
-        if not math.isfinite(self.max_epochs) or self.max_epochs <= 0:
-            raise ValueError(f"component {self.name!r}: max_epochs must be a number above 0, got {self.max_epochs}")
+        if not _is_number(self.weight) or self.weight < 0:
+            raise ValueError(f"component {self.name!r}: weight must be a number above 0, got {self.weight!r}")
+        if not _is_number(self.max_epochs) or self.max_epochs <= 0:
+            raise ValueError(f"component {self.name!r}: max_epochs must be a number above 0, got {self.max_epochs!r}")
         if self.partitions is not None and (not self.partitions or len({*self.partitions}) < len(self.partitions)):
             raise ValueError(
                 f"component {self.name!r}: partitions must be different names, got {self.partitions}; "
@@ -67,3 +67,7 @@ class Mixture:
             for item in value["components"]
         )
         return cls(**{**value, "components": components})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

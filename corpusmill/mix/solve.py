@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from corpusmill.mix.apportion import apportion
-from corpusmill.mix.inventory import Inventory, PartitionPin
+from corpusmill.mix.inventory import Inventory, PartitionPin, shown
 from corpusmill.mix.mixture import Component, Mixture
 from corpusmill.mix.plan import Plan, PlannedComponent
 
@@ -32,7 +32,7 @@ def plan(mixture: Mixture, inventory: Inventory) -> Plan:
     Raises ValueError when a component is missing, empty, made with another tokenizer or length, shared by two
     components, or too small for the budget under its epoch cap.
     """
-    pins = [inventory.select(component.table, component.partitions) for component in mixture.components]
+    pins = [_select(inventory, component) for component in mixture.components]
     _check_pins(mixture, pins)
     budget = _largest_budget(mixture, pins) if mixture.budget_tokens is None else mixture.budget_tokens
     _check_caps(mixture, pins, budget)
@@ -63,28 +63,42 @@ def plan(mixture: Mixture, inventory: Inventory) -> Plan:
     )
 
 
+def _select(inventory: Inventory, component: Component) -> Pins:
+    try:
+        return inventory.select(component.table, component.partitions)
+    except ValueError as error:
+        raise ValueError(f"component {component.name!r} cannot be read: {error}") from error
+
+
 def _check_pins(mixture: Mixture, pins: Sequence[Pins]) -> None:
     for component, held in zip(mixture.components, pins, strict=True):
         if _num_tokens(held) == 0:
-            names = [pin.partition for pin in held]
-            raise ValueError(
-                f"component {component.name!r} is empty: {component.table} holds no token in partitions {names}"
-            )
+            names = shown([pin.partition for pin in held])
+            raise ValueError(f"component {component.name!r} is empty: {component.table} holds no token in {names}")
         lengths = sorted({pin.sequence_length for pin in held})
         if lengths != [mixture.sequence_length]:
             raise ValueError(
                 f"component {component.name!r} is packed to {lengths} tokens, mixture {mixture.name!r} wants "
                 f"{mixture.sequence_length}; pack the table again or change sequence_length"
             )
-    tokenizers = {
-        component.name: sorted({pin.tokenizer for pin in held})
-        for component, held in zip(mixture.components, pins, strict=True)
-    }
-    if len({version for versions in tokenizers.values() for version in versions}) > 1:
-        raise ValueError(
-            f"mixture {mixture.name!r} needs one tokenizer, got {tokenizers}; tokenize the tables again with one file"
-        )
+    _check_tokenizer(mixture, pins)
     _check_disjoint(mixture, pins)
+
+
+def _check_tokenizer(mixture: Mixture, pins: Sequence[Pins]) -> None:
+    users: dict[str, dict[str, list[str]]] = {}
+    for component, held in zip(mixture.components, pins, strict=True):
+        for pin in held:
+            users.setdefault(pin.tokenizer, {}).setdefault(component.name, []).append(pin.partition)
+    if len(users) > 1:
+        spelled = [
+            f"{tokenizer} made {'; '.join(f'{name} ({shown(partitions)})' for name, partitions in sorted(made.items()))}"
+            for tokenizer, made in sorted(users.items())
+        ]
+        raise ValueError(
+            f"mixture {mixture.name!r} needs one tokenizer, got {len(users)}: {'. '.join(spelled)}. "
+            "Tokenize the tables again with one file"
+        )
 
 
 def _check_disjoint(mixture: Mixture, pins: Sequence[Pins]) -> None:
@@ -133,15 +147,49 @@ def _order_weights(mixture: Mixture, pins: Sequence[Pins], tokens: Sequence[int]
     periods = -(-total // MAX_PERIOD)
     parts = apportion(total // periods, shares=wanted)
     weights = []
-    for component, held, part in zip(mixture.components, pins, parts, strict=True):
+    for number, (component, held, part) in enumerate(zip(mixture.components, pins, parts, strict=True)):
         cap = math.floor(_exact(component.max_epochs) * _num_sequences(held)) // periods
-        if min(cap, part) < 1:
+        if cap < 1:
             raise ValueError(
-                f"component {component.name!r} gets less than one sequence of {total:,}: raise its weight "
-                f"of {component.weight:g}, its max_epochs of {component.max_epochs:g} or the budget of {sum(tokens):,}"
+                f"component {component.name!r} may give less than one sequence to each of {periods} periods: raise its "
+                f"max_epochs of {component.max_epochs:g}, of {_num_sequences(held):,} sequences, to at least "
+                f"{math.ceil(1000 * periods / _num_sequences(held)) / 1000:g}, or leave it out"
             )
+        if part < 1:
+            raise ValueError(_too_small(mixture, pins, number, total))
         weights.append(min(cap, part))
     return periods, weights
+
+
+def _too_small(mixture: Mixture, pins: Sequence[Pins], number: int, total: int) -> str:
+    """Say why a component gets no sequence: its own weight is small, or another component or the budget ends the stream."""
+    shares = _shares(mixture)
+    component, needed = mixture.components[number], _mean_tokens(pins[number]) / shares[number]
+    begin = (
+        f"component {component.name!r} gets less than one sequence of {total:,}: its share of {float(shares[number]):.4g} "
+        f"needs a stream of about {math.ceil(needed):,} tokens, and this one has"
+    )
+    if mixture.budget_tokens is not None:
+        return (
+            f"{begin} budget_tokens of {mixture.budget_tokens:,}. Raise one of the two, or leave {component.name!r} out"
+        )
+    first = min(range(len(pins)), key=lambda at: _cap_tokens(mixture.components[at], pins[at]) / shares[at])
+    limiting, room = mixture.components[first], _num_tokens(pins[first])
+    return (
+        f"{begin} {_largest_budget(mixture, pins):,}: it ends where {limiting.name!r} has been read {limiting.max_epochs:g} "
+        f"times, which holds {room:,} tokens for a share of {float(shares[first]):.4g}. Give {limiting.name!r} more data, "
+        f"a lower weight or more max_epochs, or {component.name!r} a higher weight, or leave one of them out"
+    )
+
+
+def weights_as_shares(mixture: Mixture) -> str | None:
+    """Return a sentence that says which shares weights are taken for that do not sum to 1; None where they do."""
+    total = sum(_exact(component.weight) for component in mixture.components)
+    if total == 1:
+        return None
+    shares = zip(mixture.components, _shares(mixture), strict=True)
+    spelled = ", ".join(f"{component.name} {float(share):.2%}" for component, share in shares)
+    return f"weights sum to {float(total):g}, not 1, and are taken in proportion: {spelled}"
 
 
 def _shares(mixture: Mixture) -> list[Fraction]:
@@ -156,6 +204,10 @@ def _exact(number: float) -> Fraction:
 
 def _cap_tokens(component: Component, held: Pins) -> Fraction:
     return _exact(component.max_epochs) * _num_tokens(held)
+
+
+def _mean_tokens(held: Pins) -> Fraction:
+    return Fraction(_num_tokens(held), _num_sequences(held))
 
 
 def _num_tokens(held: Pins) -> int:

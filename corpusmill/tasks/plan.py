@@ -14,6 +14,7 @@ from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Mixture
 from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
 from corpusmill.mix.solve import plan as solve
+from corpusmill.mix.solve import weights_as_shares
 from corpusmill.stream.inventory import read_inventory, tag_components, tag_plan
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
 
@@ -33,6 +34,8 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
+    if told := weights_as_shares(_mixture(job)):
+        job.report(told, {})
     planned = solve(_mixture(job), _inventory(job))
     rows = plan_to_table(planned)
     tag_components(job.lake, planned)

@@ -13,7 +13,7 @@ from corpusmill.mix.apportion import apportion
 from corpusmill.mix.inventory import Inventory, PartitionPin, pin_partition
 from corpusmill.mix.mixture import Component, Mixture
 from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
-from corpusmill.mix.solve import MAX_PERIOD, plan
+from corpusmill.mix.solve import MAX_PERIOD, plan, weights_as_shares
 
 
 def pin(name: str, *, sequences: int, tokens: int, partition: str = "s1", **changed) -> PartitionPin:
@@ -150,6 +150,7 @@ def test_two_hundred_components_are_planned():
     [
         (lambda: component("web", -0.1), "component 'web': weight must be a number above 0, got -0.1"),
         (lambda: component("web", float("nan")), "weight must be a number above 0, got nan"),
+        (lambda: component("web", "0.5"), "weight must be a number above 0, got '0.5'"),
         (lambda: component("web", 1, max_epochs=0), "max_epochs must be a number above 0, got 0"),
         (lambda: component("web", 1, partitions=()), "partitions must be different names"),
         (lambda: mixture(), "needs components with different names, got []"),
@@ -170,17 +171,18 @@ def test_a_mixture_that_makes_no_sense_is_refused(build, message):
         (
             [component("wbe", 1)],
             [pin("web", sequences=1, tokens=1)],
-            "tokenized/wbe/sequences has no committed sequences; tables that have some: ['tokenized/web/sequences']",
+            "component 'wbe' cannot be read: tokenized/wbe/sequences has no committed sequences; tables that have some: "
+            "tokenized/web/sequences",
         ),
         (
             [component("web", 1, partitions=("s1", "s9"))],
             [pin("web", sequences=1, tokens=1)],
-            "no committed partitions ['s9']; it has ['s1']",
+            "no committed partitions s9; it has s1",
         ),
         (
             [component("web", 1)],
             [pin("web", sequences=0, tokens=0)],
-            "component 'web' is empty: tokenized/web/sequences holds no token in partitions ['s1']",
+            "component 'web' is empty: tokenized/web/sequences holds no token in s1",
         ),
         (
             [component("web", 1)],
@@ -190,7 +192,7 @@ def test_a_mixture_that_makes_no_sense_is_refused(build, message):
         (
             [component("web", 1), component("code", 1)],
             [pin("web", sequences=1, tokens=1), pin("code", sequences=1, tokens=1, tokenizer="t2")],
-            "needs one tokenizer, got {'web': ['t1'], 'code': ['t2']}",
+            "needs one tokenizer, got 2: t1 made web (s1). t2 made code (s1). Tokenize",
         ),
         (
             [component("web", 1), Component(name="again", table="tokenized/web/sequences", weight=1)],
@@ -200,13 +202,46 @@ def test_a_mixture_that_makes_no_sense_is_refused(build, message):
         (
             [component("web", 1), component("code", 10_000)],
             [pin("web", sequences=9, tokens=90), pin("code", sequences=9, tokens=90)],
-            "component 'web' gets less than one sequence of 9",
+            "component 'web' gets less than one sequence of 9: its share of 9.999e-05 needs a stream of about 100,010 tokens, "
+            "and this one has 90: it ends where 'code' has been read 1 times, which holds 90 tokens for a share of 0.9999.",
+        ),
+        (
+            [component("tiny", 0.5), component("web", 0.1)],
+            [pin("tiny", sequences=1, tokens=2), pin("web", sequences=90, tokens=900)],
+            "this one has 2: it ends where 'tiny' has been read 1 times, which holds 2 tokens for a share of 0.8333. "
+            "Give 'tiny' more data",
+        ),
+        (
+            [component("web", 1, max_epochs=0.5)],
+            [pin("web", sequences=1, tokens=10)],
+            "raise its max_epochs of 0.5, of 1 sequences, to at least 1, or leave it out",
         ),
     ],
 )
 def test_a_mixture_that_the_lake_cannot_serve_is_refused(wanted, pins, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         plan(mixture(*wanted), Inventory(pins=pins))
+
+
+def test_a_budget_too_small_for_a_component_says_so():
+    wanted = mixture(component("web", 0.999), component("code", 0.001), budget_tokens=1000)
+    told = "'code' gets less than one sequence of 100: its share of 0.001 needs a stream of about 5,000 tokens, and this one"
+    with pytest.raises(ValueError, match=re.escape(f"{told} has budget_tokens of 1,000. Raise one of the two")):
+        plan(wanted, WEB_CODE)
+
+
+def test_all_that_use_another_tokenizer_are_named_and_the_rest_counted():
+    pins = [pin("web", sequences=1, tokens=1, partition=f"s{n:02}", tokenizer="t2") for n in range(12)]
+    pins.append(pin("web", sequences=1, tokens=1, partition="s99"))
+    with pytest.raises(ValueError, match=r"t1 made web \(s99\)\. t2 made web \(s00, s01, .*, s09 and 2 more\)"):
+        plan(mixture(component("web", 1)), Inventory(pins=pins))
+
+
+def test_weights_that_do_not_sum_to_1_are_told_as_shares():
+    assert weights_as_shares(mixture(component("web", 0.7), component("code", 0.3))) is None
+    assert weights_as_shares(mixture(component("web", 3), component("code", 1))) == (
+        "weights sum to 4, not 1, and are taken in proportion: web 75.00%, code 25.00%"
+    )
 
 
 def test_a_table_that_holds_no_sequences_cannot_be_pinned():
