@@ -2,9 +2,10 @@
 
 What counts is the runs of a partition since its last success that share an asset with the failed one, whoever started
 them: a job, the backfill command or a person. A backfill's run may span several jobs, so a retry names assets, no job.
+An asset without partitions has one that no run names; assets with partitions in a run that names none are left to people.
 """
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -16,6 +17,8 @@ PARTITION_TAG = "dagster/partition"
 WILL_RETRY_TAG = "dagster/will_retry"
 """On runs whose worker died: Dagster's own run retries start them again."""
 LOOK_BACK_RUNS = 200
+"""Failed runs that are looked at in a tick, and earlier ones of the same partition that are read at a time."""
+LOOK_BACK_PAGES = 10
 
 
 def failed_partitions(*, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int = 60) -> dg.SensorDefinition:
@@ -47,17 +50,41 @@ def failed_partitions(*, max_attempts: int = MAX_ATTEMPTS, interval_seconds: int
 
 def may_retry(instance: DagsterInstance, repository: RepositoryDefinition, run: DagsterRun, max_attempts: int) -> bool:
     """Return whether a failed run's partition may run again: nothing ran it since, and it is under the cap."""
-    partition = run.tags.get(PARTITION_TAG)
     assets = assets_of(run, repository)
-    if not partition or not assets or run.tags.get(WILL_RETRY_TAG) == "true":
+    if not assets or run.tags.get(WILL_RETRY_TAG) == "true" or not _has_whole_partition(run, assets, repository):
         return False
-    runs = instance.get_runs(RunsFilter(tags={PARTITION_TAG: partition}), limit=LOOK_BACK_RUNS)
-    same = [other for other in runs if assets & assets_of(other, repository)]
-    if not same or same[0].run_id != run.run_id:
-        return False
-    statuses = [other.status for other in same]
-    failures = next((i for i, status in enumerate(statuses) if status != DagsterRunStatus.FAILURE), len(statuses))
-    return failures < max_attempts
+    failures = 0
+    for other in _runs_of(instance, run.tags.get(PARTITION_TAG)):
+        if not assets & assets_of(other, repository):
+            continue
+        if failures == 0 and other.run_id != run.run_id:
+            return False
+        if other.status != DagsterRunStatus.FAILURE:
+            return True
+        failures += 1
+        if failures >= max_attempts:
+            return False
+    return failures > 0
+
+
+def _has_whole_partition(run: DagsterRun, assets: Set[AssetKey], repository: RepositoryDefinition) -> bool:
+    """Return whether a run names its partition, or makes nothing that has partitions."""
+    if run.tags.get(PARTITION_TAG):
+        return True
+    graph = repository.asset_graph
+    return all(graph.has(key) and graph.get(key).partitions_def is None for key in assets)
+
+
+def _runs_of(instance: DagsterInstance, partition: str | None) -> Iterator[DagsterRun]:
+    """Yield the last runs of a partition, or those that name none, newest first."""
+    tags = {PARTITION_TAG: partition} if partition else {}
+    cursor = None
+    for _ in range(LOOK_BACK_PAGES):
+        page = instance.get_runs(RunsFilter(tags=tags), cursor=cursor, limit=LOOK_BACK_RUNS)
+        if not page:
+            return
+        yield from (run for run in page if partition or PARTITION_TAG not in run.tags)
+        cursor = page[-1].run_id
 
 
 def assets_of(run: DagsterRun, repository: RepositoryDefinition) -> Set[AssetKey]:
@@ -74,6 +101,6 @@ def retry_request(run: DagsterRun, assets: Set[AssetKey]) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=f"retry:{run.run_id}",
         asset_selection=sorted(assets),
-        partition_key=run.tags[PARTITION_TAG],
+        partition_key=run.tags.get(PARTITION_TAG),
         tags={"corpusmill/retry_of": run.run_id},
     )

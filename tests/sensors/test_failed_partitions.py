@@ -13,6 +13,7 @@ from definitions import build
 
 RECORDS = AssetKey(["sources", "web", "records"])
 EXTRACTED = AssetKey(["curated", "web", "extracted"])
+RESOLUTION = AssetKey(["curated", "web", "resolution"])
 FAILURE, SUCCESS = DagsterRunStatus.FAILURE, DagsterRunStatus.SUCCESS
 
 
@@ -27,6 +28,7 @@ def instance(tmp_path: Path) -> Iterator[DagsterInstance]:
 def add_run(instance: DagsterInstance, job: str, status: DagsterRunStatus, *assets: AssetKey, **tags: str) -> str:
     chosen = frozenset(assets) or None
     named = {"dagster/partition": "2024", **{name.replace("__", "/"): value for name, value in tags.items()}}
+    named = {name: value for name, value in named.items() if value}
     return instance.add_run(DagsterRun(job_name=job, status=status, asset_selection=chosen, tags=named)).run_id
 
 
@@ -82,4 +84,21 @@ def test_the_same_partition_of_another_dataset_does_not_count(instance, tmp_path
 def test_what_dagster_retries_by_itself_and_jobs_that_are_gone_are_left_alone(instance, tmp_path):
     add_run(instance, "sources_web", FAILURE, dagster__will_retry="true")
     add_run(instance, "sources_gone", FAILURE)
+    assert asked(look(instance, tmp_path)) == []
+
+
+def test_an_asset_without_partitions_runs_again_under_the_same_cap(instance, tmp_path):
+    whole = {"dagster__partition": ""}
+    add_run(instance, "__ASSET_JOB", FAILURE, RESOLUTION, **whole)
+    add_run(instance, "sources_web", SUCCESS)
+    run = add_run(instance, "__ASSET_JOB", FAILURE, RESOLUTION, **whole)
+    result = look(instance, tmp_path)
+    assert asked(result) == [(run, {RESOLUTION})]
+    assert result.run_requests[0].partition_key is None
+    add_run(instance, "__ASSET_JOB", FAILURE, RESOLUTION, **whole)
+    assert asked(look(instance, tmp_path)) == []
+
+
+def test_a_run_that_names_no_partition_of_an_asset_that_has_some_is_left_to_people(instance, tmp_path):
+    add_run(instance, "__ASSET_JOB", FAILURE, RESOLUTION, EXTRACTED, dagster__partition="")
     assert asked(look(instance, tmp_path)) == []
