@@ -116,14 +116,14 @@ def select_partitions(
         work = {key: graph[key].partitions for key in keys if _has_input(graph, key)}
         if not work:
             raise ValueError(
-                f"{_shown(keys)}: no partitions yet; the sensors in the UI add them, or `corpusmill demo` does"
+                f"{shown(keys)}: no partitions yet; the sensors in the UI add them, or `corpusmill demo` does"
             )
         return work
     for name in dict.fromkeys(name for one in ranges for name in (one.first, one.last)):
         known = {part for key in keys for full in graph[key].partitions for part in (full, *full.split("|"))}
         if name not in known:
             hint = near(name, known - {UNPARTITIONED}, nothing="there are none yet: the sensors in the UI add them")
-            raise ValueError(f"no partition is named {name!r} in {_shown(keys)}; {hint}")
+            raise ValueError(f"no partition is named {name!r} in {shown(keys)}; {hint}")
     return {key: _in_ranges(graph[key], ranges) for key in keys}
 
 
@@ -142,7 +142,7 @@ def _in_ranges(node: AssetNode, ranges: Sequence[PartitionRange]) -> tuple[str, 
     chosen = tuple(name for name in node.partitions if any(one.holds(name) for one in ranges))
     if not chosen:
         raise ValueError(
-            f"{node.key} has none of these partitions; it has {_shown(node.partitions) or 'none yet'}. "
+            f"{node.key} has none of these partitions; it has {shown(node.partitions) or 'none yet'}. "
             "Name its partitions too, or leave the asset out"
         )
     return chosen
@@ -201,9 +201,10 @@ def near(name: str, known: Iterable[str], *, nothing: str = "there are none") ->
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"known are {_shown(names)}" if names else nothing
+    return f"known are {shown(names)}" if names else nothing
 
 
-def _shown(names: Sequence[str], most: int = 8) -> str:
+def shown(names: Sequence[str], most: int = 8) -> str:
+    """Return names for a message: the first ones, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

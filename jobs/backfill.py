@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels
+from jobs.asset_graph import UNPARTITIONED, AssetGraph, inputs_of, levels, shown
 from jobs.graphql import Instance
 
 POLL_SECONDS = 1.0
@@ -21,6 +21,7 @@ ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCEL
 RUN_GOES_ON = {"QUEUED", "NOT_STARTED", "MANAGED", "STARTING", "STARTED", "CANCELING"}
 PAGE = 500
 """Partitions of one asset in one question."""
+PARTITION_TAG = "dagster/partition"
 EXCEPTION_NAME = re.compile(r"^[\w.]*(Error|Exception|Failure): ")
 
 DAEMON = '{ instance { daemonHealth { daemonStatus(daemonType: "BACKFILL") { healthy } } } }'
@@ -57,7 +58,7 @@ query Errors($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { event
 Work = Mapping[str, tuple[str, ...]]
 """Partitions by asset; UNPARTITIONED stands for the one of an asset without partitions."""
 Show = Callable[[int, int, int], None]
-"""Called with the number of a level and how many of its partitions are made, and are lost (failed or held back)."""
+"""Called with the number of a level and how many of its partitions are made, and are lost (failed or not run)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +71,8 @@ class Failure:
     cause: str
     """The asset that failed: this one, or one before it in the same run."""
     run_id: str | None = None
+    was_canceled: bool = False
+    """Whether nothing was wrong but that somebody ended the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +82,18 @@ class Outcome:
     made: Work = field(default_factory=dict)
     failures: Sequence[Failure] = ()
     held_back: Work = field(default_factory=dict)
-    """Not run because an input failed."""
+    """Not launched because an input was not made."""
+
+    def numbers(self) -> dict[str, int]:
+        """Return how many partitions of assets ended in which way; each counts once."""
+        canceled = sum(one.was_canceled for one in self.failures)
+        failed = sum(one.cause == one.asset and not one.was_canceled for one in self.failures)
+        return {
+            "done": _size(self.made),
+            "failed": failed,
+            "canceled": canceled,
+            "not run because an input was not made": _size(self.held_back) + len(self.failures) - failed - canceled,
+        }
 
 
 def run_backfill(instance: Instance, graph: AssetGraph, work: Work, *, show: Show) -> Outcome:
@@ -157,7 +171,7 @@ def _without(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
 
 def _title(ready: Work) -> str:
     partitions = {name for names in ready.values() for name in names}
-    return f"{', '.join(ready)[:70]} ({len(partitions)} partitions)"
+    return f"{shown(list(ready), most=3)} ({len(partitions)} partitions)"
 
 
 def _ranges(known: Sequence[str], names: Iterable[str]) -> list[dict[str, str]]:
@@ -209,23 +223,44 @@ def _counts(state: Mapping[str, Any]) -> tuple[int, int]:
 def verify(instance: Instance, state: Mapping[str, Any], ready: Work) -> list[Failure]:
     """Return what an ended backfill did not make, judged by the partitions themselves and by the last run of each.
 
-    A run can fail although everything was written: a check that blocks did not pass.
+    An asset can fail although it was written: a check that blocks did not pass. And it can be made in a run that failed:
+    another asset did.
     """
     latest: dict[str, dict[str, Any]] = {}
     for run in sorted(state["runs"], key=lambda run: run["creationTime"]):
-        latest[_tag(run, "dagster/partition") or UNPARTITIONED] = run
+        latest[_tag(run, PARTITION_TAG) or UNPARTITIONED] = run
+    errors = {run["id"]: step_errors(instance, run["id"]) for run in latest.values() if run["status"] == "FAILURE"}
     failures = []
     for key, names in ready.items():
         made = {name for name, at in materialized(instance, key, names).items() if at >= state["timestamp"]}
         for name in names:
-            run = latest.get(name)
-            if name not in made or (run and run["status"] != "SUCCESS"):
-                cause, reason = _reason(instance, run, key) or (key, (state["error"] or {}).get("message"))
-                run_id = run["id"] if run else None
+            run = latest.get(name, {})
+            found = errors.get(run.get("id", ""), {})
+            if name not in made or key in found:
+                cause, reason = _reason(key, run, found, state)
+                canceled = run.get("status") == "CANCELED"
                 failures.append(
-                    Failure(asset=key, partition=name, reason=reason or "no run made it", cause=cause, run_id=run_id)
+                    Failure(
+                        asset=key,
+                        partition=name,
+                        reason=reason,
+                        cause=cause,
+                        run_id=run.get("id"),
+                        was_canceled=canceled,
+                    )
                 )
     return failures
+
+
+def step_errors(instance: Instance, run_id: str) -> dict[str, str]:
+    """Return the message of each asset whose step failed in a run, without the name of an exception's class."""
+    events = [event for event in instance.ask(ERRORS, id=run_id)["logsForRun"].get("events", []) if event]
+    errors = {}
+    for event in events:
+        error = event["error"]
+        innermost = [error["message"], *(one["error"]["message"] for one in error["errorChain"])][-1]
+        errors[event["stepKey"].replace("__", "/")] = EXCEPTION_NAME.sub("", innermost.strip())
+    return errors
 
 
 def materialized(instance: Instance, key: str, names: Sequence[str]) -> dict[str, float]:
@@ -242,19 +277,23 @@ def materialized(instance: Instance, key: str, names: Sequence[str]) -> dict[str
     return times
 
 
-def _reason(instance: Instance, run: Mapping[str, Any] | None, key: str) -> tuple[str, str] | None:
-    """Return the asset whose step failed in a run, and its message without the name of an exception's class."""
-    if run is None or run["status"] == "SUCCESS":
-        return None
-    if run["status"] == "CANCELED":
+def _reason(
+    key: str, run: Mapping[str, Any], errors: Mapping[str, str], backfill: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Return the asset because of which `key` was not made in a run, and why; without a run the backfill knows."""
+    if key in errors:
+        return key, errors[key]
+    if errors:
+        return next(iter(errors.items()))
+    if run.get("status") == "CANCELED":
         return key, "the run was canceled"
-    events = [event for event in instance.ask(ERRORS, id=run["id"])["logsForRun"].get("events", []) if event]
-    own = [event for event in events if event["stepKey"] == key.replace("/", "__")] or events
-    if not own:
-        return key, "its run failed outside any step, or a blocking check did not pass"
-    error = own[0]["error"]
-    innermost = [error["message"], *(one["error"]["message"] for one in error["errorChain"])][-1]
-    return own[0]["stepKey"].replace("__", "/"), EXCEPTION_NAME.sub("", innermost.strip())
+    if run.get("status") == "FAILURE":
+        return key, "its run failed outside any step"
+    return key, (backfill["error"] or {}).get("message") or "no run made it"
+
+
+def _size(work: Work) -> int:
+    return sum(len(names) for names in work.values())
 
 
 def _tag(run: Mapping[str, Any], key: str) -> str | None:

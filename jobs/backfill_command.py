@@ -17,11 +17,12 @@ from jobs.asset_graph import (
     read_graph,
     select_assets,
     select_partitions,
+    shown,
 )
 from jobs.backfill import Failure, Outcome, Work, run_backfill
 from jobs.development import running_url
 from jobs.estimate import Figures, estimate, read_history
-from jobs.failed import failed_work, read_states
+from jobs.failed import failed_work, read_all_states
 from jobs.graphql import Instance
 
 DEFAULT_URL = "http://127.0.0.1:3000"
@@ -37,18 +38,26 @@ def backfill(
     graph = read_graph(instance)
     keys = select_assets(graph, assets)
     if failed:
-        work = failed_work(graph, keys, {key: read_states(instance, graph[key]) for key in keys})
+        work = failed_work(graph, keys, read_all_states(instance, graph, keys))
     else:
         work = select_partitions(graph, keys, parse_ranges(partitions))
         if left_out := [key for key in keys if key not in work]:
             print(f"Left out, as they have no partitions yet: {', '.join(left_out)}")
     if not work:
-        print("No partition failed: there is nothing to run.")
+        print("No partition failed or was canceled: there is nothing to run.")
         return True
     if dry_run:
         print_estimate(instance, graph, work, settings.prices)
         return True
-    outcome = _run(instance, graph, work)
+    try:
+        outcome = _run(instance, graph, work)
+    except KeyboardInterrupt:
+        print(
+            f"No longer following. Runs that were launched go on: {instance.url}/runs shows and ends them. What was not "
+            "launched is not: the same command runs it, and skips what is current",
+            flush=True,
+        )
+        raise
     print_outcome(instance, outcome)
     return not outcome.failures
 
@@ -71,7 +80,7 @@ def _run(instance: Instance, graph: AssetGraph, work: Work) -> Outcome:
 
         def show(level: int, made: int, lost: int) -> None:
             bars.start_task(tasks[level])
-            failed = f" ({lost} failed or held back)" if lost else ""
+            failed = f" ({lost} failed or not run)" if lost else ""
             bars.update(tasks[level], completed=made + lost, description=names[level] + failed)
 
         return run_backfill(instance, graph, work, show=show)
@@ -87,7 +96,7 @@ class _Lines:
 
     def show(self, level: int, made: int, lost: int) -> None:
         number = f"[{level + 1}/{len(self.names)}]"
-        line = f"{number} {self.names[level]}: {made} of {self.sizes[level]} made, {lost} failed or held back"
+        line = f"{number} {self.names[level]}: {made} of {self.sizes[level]} done, {lost} failed or not run"
         if line != self.last:
             print(line, flush=True)
             self.last = line
@@ -96,19 +105,20 @@ class _Lines:
 def print_outcome(instance: Instance, outcome: Outcome) -> None:
     """Say what was made, and of the rest why not and what to do."""
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    num_made = sum(len(names) for names in outcome.made.values())
-    num_held = sum(len(names) for names in outcome.held_back.values())
-    console.print(f"{num_made} made, {len(outcome.failures)} failed, {num_held} held back by a failed input")
+    console.print(", ".join(f"{number} {how}" for how, number in outcome.numbers().items()))
     causes = by_cause(outcome.failures)
     for same in causes[:FAILED_SHOWN]:
         first, others = same[0], [one.asset for one in same if one.asset != one.cause]
-        console.print(f"  failed {first.cause} {first.partition}: {first.reason}")
+        how = "canceled" if first.was_canceled else "failed"
+        console.print(f"  {how} {first.cause} {first.partition}: {first.reason}")
         if others:
-            console.print(f"    and so not made: {', '.join(others)}")
+            console.print(f"    and so not run: {', '.join(others)}")
         if first.run_id:
             console.print(f"    {instance.url}/runs/{first.run_id}")
     if len(causes) > FAILED_SHOWN:
         console.print(f"  and {len(causes) - FAILED_SHOWN} more; the UI lists them")
+    for key, names in outcome.held_back.items():
+        console.print(f"  not run {key} {shown(names)}: an input was not made")
     if outcome.failures:
         console.print("Mend the cause, then run the same command with --failed in place of --partitions or --all.")
 

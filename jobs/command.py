@@ -234,7 +234,8 @@ def _backfill_arguments(one: argparse.ArgumentParser) -> None:
     """Run many partitions of many assets through the running instance, and follow them to the end.
 
     Assets run level by level: what others read comes first. A partition that fails holds back only what is made
-    from it; the exit code is then 1, and the same command with --failed runs what failed and what waited for it.
+    from it; the exit code is then 1, and the same command with --failed runs what failed or was canceled, and what is made
+    from it.
 
     corpusmill backfill --assets curated/web --all
     corpusmill backfill --assets 'sources/*,curated/*' --partitions 2024-10..2024-30,2024-42 --dry-run
@@ -254,7 +255,7 @@ def _backfill_arguments(one: argparse.ArgumentParser) -> None:
         help="names, and ranges in the order of names; a snapshot's name stands for all its styles and languages",
     )
     which.add_argument("--all", action="store_true", help="every partition")
-    which.add_argument("--failed", action="store_true", help="what failed last time, and what was held back by it")
+    which.add_argument("--failed", action="store_true", help="what failed or was canceled, and what is made from it")
     one.add_argument("--dry-run", action="store_true", help="only say what would run and what it would take")
     one.add_argument("--url", help="the webserver (default: the one that `corpusmill dev` runs, else port 3000)")
 

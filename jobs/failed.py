@@ -1,10 +1,14 @@
-"""What `--failed` runs: partitions whose last attempt failed, and what was never made because of them."""
+"""What `--failed` runs: partitions whose last attempt failed or was canceled, and what is made from them.
+
+Dagster counts a canceled attempt as none, so the runs themselves are asked.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.asset_graph import UNPARTITIONED, AssetGraph, AssetNode, inputs_of, topological
+from jobs.backfill import PARTITION_TAG, materialized
 from jobs.graphql import Instance
 
 STATES = """
@@ -21,12 +25,63 @@ query States($key: AssetKeyInput!) {
 """
 
 
+RUNS = """
+query Unmade($cursor: String, $limit: Int!) {
+    runsOrError(filter: {statuses: [CANCELED, CANCELING, QUEUED, NOT_STARTED, MANAGED, STARTING, STARTED]}, cursor: $cursor,
+        limit: $limit) { ... on Runs { results {
+            runId status creationTime jobName tags { key value } assetSelection { path }
+    } } }
+}
+"""
+JOBS = "{ assetNodes { assetKey { path } jobNames } }"
+PAGE = 200
+
+
 @dataclass(frozen=True, kw_only=True)
 class PartitionStates:
-    """Partitions of one asset whose last attempt failed, and those that are made."""
+    """Partitions of one asset whose last attempt failed or was canceled, and those that are made."""
 
     failed: frozenset[str]
     made: frozenset[str]
+
+
+def read_all_states(instance: Instance, graph: AssetGraph, keys: Sequence[str]) -> dict[str, PartitionStates]:
+    """Ask for the states of some assets, with the partitions whose last attempt was canceled among the failed ones."""
+    states = {key: read_states(instance, graph[key]) for key in keys}
+    for key, attempts in _canceled(instance, keys).items():
+        known = set(attempts).intersection(graph[key].partitions)
+        made_before = sorted(known & states[key].made)
+        made_at = materialized(instance, key, made_before) if made_before else {}
+        made_since = {name for name, at in made_at.items() if at >= attempts[name]}
+        states[key] = replace(states[key], failed=states[key].failed | (known - made_since))
+    return states
+
+
+def _canceled(instance: Instance, keys: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return when each partition's canceled run was launched, of those that no newer run is about to make."""
+    wanted = set(keys)
+    of_job: dict[str, list[str]] = {}
+    for node in instance.ask(JOBS)["assetNodes"]:
+        for job in node["jobNames"]:
+            of_job.setdefault(job, []).append("/".join(node["assetKey"]["path"]))
+    found: dict[str, dict[str, float]] = {}
+    seen: set[tuple[str, str]] = set()
+    for run in _unmade_runs(instance):
+        chosen = ["/".join(key["path"]) for key in run["assetSelection"] or ()] or of_job.get(run["jobName"], [])
+        partition = next((tag["value"] for tag in run["tags"] if tag["key"] == PARTITION_TAG), UNPARTITIONED)
+        for key in wanted.intersection(chosen):
+            if run["status"] == "CANCELED" and (key, partition) not in seen:
+                found.setdefault(key, {})[partition] = run["creationTime"]
+            seen.add((key, partition))
+    return found
+
+
+def _unmade_runs(instance: Instance) -> Iterator[dict[str, Any]]:
+    """Yield the runs that were canceled or have not ended, newest first."""
+    cursor = None
+    while page := instance.ask(RUNS, cursor=cursor, limit=PAGE)["runsOrError"]["results"]:
+        yield from page
+        cursor = page[-1]["runId"]
 
 
 def read_states(instance: Instance, node: AssetNode) -> PartitionStates:
@@ -84,7 +139,9 @@ def _is_due(
     graph: AssetGraph, key: str, name: str, work: Mapping[str, tuple[str, ...]], states: PartitionStates
 ) -> bool:
     upstream = [up for up in graph[key].upstream if up in work]
-    is_unpartitioned = not graph[key].partition_set
-    waits = any(set(work[up]).intersection(inputs_of(graph, key, name, up)) for up in upstream)
-    # An asset of all partitions saw those that were there: it has to see the mended ones too.
-    return name in states.failed or (waits and (is_unpartitioned or name not in states.made))
+    inputs = [set(work[up]).intersection(inputs_of(graph, key, name, up)) for up in upstream]
+    parts = set(name.split("|")) - {UNPARTITIONED}
+    # Made already, perhaps of an older input: where that comes out the same, making it again costs nothing. An asset of
+    # all partitions saw those that were there, and has to see the mended ones too.
+    has_own = any(parts.intersection(one.split("|")) for names in inputs for one in names)
+    return name in states.failed or has_own or (any(inputs) and (not parts or name not in states.made))

@@ -36,6 +36,11 @@ class LiveInstance:
             answer = self.instance.ask(ADD_PARTITION, set=partition_set, name=name)
             assert answer["addDynamicPartition"]["__typename"] == "AddDynamicPartitionSuccess"
 
+    def started(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start a command and return it while it runs."""
+        command = [sys.executable, "-m", "jobs.command", *arguments]
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True)
+
     def corpusmill(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "jobs.command", *arguments],

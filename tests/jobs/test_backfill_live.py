@@ -13,6 +13,7 @@ import pytest
 
 from jobs.asset_graph import read_graph
 from jobs.backfill import launch
+from jobs.development import TERMINATE
 from jobs.failed import read_states
 from tests.jobs.live_instance import LiveInstance, live_instance, wait_for
 
@@ -55,7 +56,9 @@ def test_a_failing_input_holds_back_only_what_is_made_from_it(live):
     done = live.corpusmill(*EVERYTHING, "--all")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "failed sources/web/records broken: the snapshot broken has no readable file" in done.stdout
-    assert "and so not made: curated/web/signatures\n" in done.stdout
+    assert "and so not run: curated/web/signatures\n" in done.stdout
+    assert "7 done, 1 failed, 0 canceled, 4 not run because an input was not made\n" in done.stdout
+    assert "not run synthesized/web_rephrased/requests broken|plain, broken|rhyme: an input was not made" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert made(live) == {
         "sources/web/records": {"2024-10"},
@@ -97,7 +100,26 @@ def test_failed_runs_what_failed_and_what_waited_for_it(live):
 
 def test_failed_has_nothing_left_to_run(live):
     done = live.corpusmill(*EVERYTHING, "--failed")
-    assert (done.returncode, done.stdout) == (0, "No partition failed: there is nothing to run.\n")
+    assert (done.returncode, done.stdout) == (0, "No partition failed or was canceled: there is nothing to run.\n")
+
+
+def test_what_was_canceled_is_told_and_failed_runs_it_again(live):
+    hold = Path(live.folder, "hold")
+    hold.touch()
+    with live.started("backfill", "--assets", "mixed", "--all") as command:
+        wait_for(lambda: live.instance.ask(STEPS_IN_FLIGHT)["runsOrError"]["results"])
+        (run,) = live.instance.ask("{ runsOrError(filter: {statuses: [STARTED]}) { ... on Runs { results { id } } } }")[
+            "runsOrError"
+        ]["results"]
+        live.instance.ask(TERMINATE, id=run["id"])
+        told = command.communicate(timeout=120)[0]
+    hold.unlink()
+    assert "canceled mixed/mixtures/plan m1: the run was canceled" in told
+    assert "0 done, 0 failed, 1 canceled, 0 not run because an input was not made" in told
+    again = live.corpusmill("backfill", "--assets", "mixed", "--failed")
+    assert "1 done, 0 failed" in again.stdout, again.stdout + again.stderr
+    done = live.corpusmill("backfill", "--assets", "mixed", "--failed")
+    assert done.stdout == "No partition failed or was canceled: there is nothing to run.\n"
 
 
 def test_a_second_dev_over_the_same_folder_is_refused(live):

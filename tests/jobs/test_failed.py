@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobs.backfill import held_partitions
+from jobs.backfill import Failure, Outcome, held_partitions
 from jobs.failed import PartitionStates, failed_work
 from tests.jobs.test_asset_graph import GRAPH
 
@@ -57,6 +57,31 @@ def test_failed_runs_what_failed_and_what_was_never_made_because_of_it():
         "curated/web/resolution": ("",),
         "curated/web/documents": ("2024-10",),
         "synthesized/web/requests": ("2024-10|plain", "2024-10|rhyme"),
+    }
+
+
+def test_what_was_made_of_an_older_input_is_made_again_with_it():
+    found = failed_work(GRAPH, list(GRAPH), states(curated__web__signatures=({"2024-10"}, {"2024-10"})))
+    assert found["curated/web/documents"] == ("2024-10",)
+    assert found["synthesized/web/requests"] == ("2024-10|plain", "2024-10|rhyme")
+    assert "sources/web/records" not in found
+
+
+def test_each_way_to_end_is_counted_once():
+    def failure(asset: str, cause: str, **how: bool) -> Failure:
+        return Failure(asset=asset, partition="2024-10", reason="r", cause=cause, **how)
+
+    records, signatures = "sources/web/records", "curated/web/signatures"
+    outcome = Outcome(
+        made={"sources/code/records": ("a", "b")},
+        failures=[failure(records, records), failure(signatures, records), failure("x", "x", was_canceled=True)],
+        held_back={"curated/web/documents": ("2024-10",)},
+    )
+    assert outcome.numbers() == {
+        "done": 2,
+        "failed": 1,
+        "canceled": 1,
+        "not run because an input was not made": 2,
     }
 
 
