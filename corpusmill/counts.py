@@ -54,6 +54,15 @@ class Counts:
             "failed": dict(sorted(self.failed.items())),
         }
 
+    def totals(self) -> dict[str, int]:
+        """Return the four numbers without the reasons."""
+        return {
+            "rows_in": self.rows_in,
+            "kept": self.kept,
+            "dropped": self.num_dropped,
+            "failed": self.num_failed,
+        }
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Counts":
         return cls(**value)

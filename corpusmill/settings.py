@@ -126,6 +126,14 @@ class Settings:
             return Store(dataclasses.replace(self.lake.store, root=uri))
         return Store(StoreSettings(root=uri))
 
+    @property
+    def has_sample_sources(self) -> bool:
+        """Whether the sources are those of the sample that the demo downloads."""
+        sample = _sample_sources(self.state_folder)
+        return {name: source.uri for name, source in self.sources.items()} == {
+            name: source["uri"] for name, source in sample.items()
+        }
+
     def to_json(self) -> dict[str, Any]:
         return {
             "lake": self.lake.to_json(),
@@ -157,10 +165,9 @@ def load_settings(path: str | Path | None = None) -> Settings:
 
     Relative folders are relative to the settings file. Raises ValueError that names the file and the key.
     """
-    chosen = path or os.environ.get(SETTINGS_VARIABLE)
-    file = Path(chosen or DEFAULT_FILE).absolute()
+    file = settings_file(path)
     if not file.exists():
-        if chosen:
+        if path or os.environ.get(SETTINGS_VARIABLE):
             raise ValueError(f"the settings file {file} does not exist; make it or unset {SETTINGS_VARIABLE}")
         return settings_from_table({}, base=Path.cwd())
     try:
@@ -171,6 +178,11 @@ def load_settings(path: str | Path | None = None) -> Settings:
         return settings_from_table(table, base=file.parent)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
+
+
+def settings_file(path: str | Path | None = None) -> Path:
+    """Return the file that `load_settings` reads, whether it is there or not."""
+    return Path(path or os.environ.get(SETTINGS_VARIABLE) or DEFAULT_FILE).absolute()
 
 
 def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:

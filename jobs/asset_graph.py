@@ -4,7 +4,7 @@ Read from a running instance in one question; everything else here is pure.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -91,14 +91,16 @@ def _set_name(definition: Mapping[str, Any]) -> str:
     return " x ".join(f"{one['name']}={name}" for one, name in zip(dimensions, names, strict=True))
 
 
-def select_assets(graph: AssetGraph, patterns: Iterable[str]) -> list[str]:
+def select_assets(graph: Collection[str], patterns: Iterable[str]) -> list[str]:
     """Return the keys that are named, lie in a named folder (`curated/web`) or match a pattern (`curated/*/documents`)."""
     chosen: dict[str, None] = {}
     for pattern in patterns:
         found = [key for key in graph if key == pattern or key.startswith(f"{pattern}/") or fnmatchcase(key, pattern)]
         if not found:
+            folders = {"/".join(key.split("/")[:depth]) for key in graph for depth in (1, 2)}
             raise ValueError(
-                f"no asset is named {pattern!r}; {near(pattern, graph)}. `*` stands for any part of a name"
+                f"no asset or folder is named {pattern!r}; {near(pattern, folders.union(graph))} "
+                "(`*` stands for any part of a name)"
             )
         chosen |= dict.fromkeys(found)
     return list(chosen)
@@ -198,7 +200,8 @@ def inputs_of(graph: AssetGraph, key: str, partition: str, upstream: str) -> tup
 def near(name: str, known: Iterable[str], *, nothing: str = "there are none") -> str:
     """Return a clause that says which known names are like `name`."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.9)
+    close = close or difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known are {shown(names)}" if names else nothing

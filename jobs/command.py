@@ -10,6 +10,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corpusmill.settings import Settings
 
 ABOUT = """\
 Corpusmill turns raw web, code and STEM text into pre-training mixtures and streams them into training.
@@ -81,10 +85,9 @@ def _demo_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.demo import run
 
-    run(load_settings(), small=options.small, say=lambda line: print(line, flush=True))
+    run(_settings_for_sources(), small=options.small, say=lambda line: print(line, flush=True))
 
 
 def _dev_arguments(one: argparse.ArgumentParser) -> None:
@@ -98,13 +101,14 @@ def _dev_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _dev(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.development import development
 
     print("Starting the code server, the UI and the daemon ...", flush=True)
     with (
         _interrupted_by_signals(),
-        development(load_settings(), host=options.host, port=options.port, definitions=options.definitions) as running,
+        development(
+            _settings_for_sources(), host=options.host, port=options.port, definitions=options.definitions
+        ) as running,
     ):
         print(f"The UI is at {running.url} (Ctrl-C ends it). Logs are in {running.home / 'output'}", flush=True)
         try:
@@ -147,11 +151,10 @@ def _sql_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _sql(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.inspection import print_query
 
     print_query(
-        load_settings(),
+        _settings(),
         query=options.query,
         form=options.format,
         most_rows=options.limit,
@@ -167,7 +170,7 @@ def _materialize_arguments(one: argparse.ArgumentParser) -> None:
     corpusmill materialize --assets sources/web/records,curated/web/extracted,curated/web/verdicts --partition 2024-10
     """
     one.add_argument(
-        "--assets", required=True, type=_names, metavar="KEY,...", help="keys of assets of one partition set"
+        "--assets", required=True, type=_names, metavar="KEY,...", help="keys or folders of assets of one partition set"
     )
     one.add_argument("--partition", metavar="K", help="the partition to make; none for an asset without partitions")
     one.add_argument(
@@ -179,11 +182,10 @@ def _materialize_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _materialize(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.materialize import materialize
 
     materialize(
-        load_settings(),
+        _settings_for_sources(),
         assets=options.assets,
         partition=options.partition,
         again=options.again,
@@ -207,11 +209,10 @@ def _redecide_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _redecide(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.redecide import print_preview, rules_from_json
 
     print_preview(
-        load_settings(),
+        _settings(),
         table=options.table,
         partition=options.partition,
         rules=rules_from_json(options.rules),
@@ -224,10 +225,9 @@ def _status_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _status(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.inspection import print_status
 
-    print_status(load_settings())
+    print_status(_settings())
 
 
 def _backfill_arguments(one: argparse.ArgumentParser) -> None:
@@ -261,11 +261,10 @@ def _backfill_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _backfill(options: argparse.Namespace) -> int:
-    from corpusmill.settings import load_settings
     from jobs.backfill_command import backfill
 
     is_complete = backfill(
-        load_settings(),
+        _settings(),
         assets=options.assets,
         partitions=options.partitions,
         failed=options.failed,
@@ -284,11 +283,10 @@ def _maintain_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _maintain(options: argparse.Namespace) -> None:
-    from corpusmill.settings import load_settings
     from jobs.inspection import print_maintenance
 
     print_maintenance(
-        load_settings(),
+        _settings(),
         keep_snapshots_days=options.keep_snapshots_days,
         orphan_age_days=options.orphan_age_days,
     )
@@ -298,6 +296,22 @@ def _add_definitions(one: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--definitions", default="definitions", metavar="MODULE", help="what to load (default: definitions)"
     )
+
+
+def _settings() -> "Settings":
+    from corpusmill.settings import load_settings
+
+    return load_settings()
+
+
+def _settings_for_sources() -> "Settings":
+    """Return the settings, and say so when their sources stand in place of the sample's."""
+    from jobs.sources import told_sources
+
+    settings = _settings()
+    if line := told_sources(settings):
+        print(line, flush=True)
+    return settings
 
 
 def _positive(text: str) -> int:

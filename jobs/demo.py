@@ -17,6 +17,7 @@ from assets.partitions import snapshots_name
 from corpusmill.settings import Settings
 from jobs.development import prepare_home
 from jobs.run_step import PROGRESS, Say, line_logger, run_step
+from jobs.sources import told_unread
 from jobs.summary import print_summary
 from jobs.warm_engines import WarmEngines
 from jobs.way import Step, way_steps
@@ -31,7 +32,8 @@ def run(settings: Settings, *, small: bool = False, say: Say = print) -> None:
     started = time.monotonic()
     check_machine(Path(settings.state_folder))
     Lake(settings.lake).check()
-    build_sample(sample_folder(settings), small=small, on_progress=say)
+    if settings.has_sample_sources:
+        build_sample(sample_folder(settings), small=small, on_progress=say)
     downloaded = time.monotonic()
     num_runs = run_way(settings, say=say)
     print_summary(settings, say=say)
@@ -55,6 +57,8 @@ def run_way(settings: Settings, *, say: Say = print) -> int:
     definitions = dg.Definitions.merge(front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     with dg.DagsterInstance.get() as instance, ExitStack() as stack:
         everything = front_door.all_assets()
+        if line := told_unread(settings, {asset.key.path[1] for asset in everything}):
+            say(line)
         register_partitions(settings, instance, front_door.source_datasets(everything))
         steps = way_steps(everything, settings=settings, instance=instance)
         engines = stack.enter_context(WarmEngines(settings, say=say))

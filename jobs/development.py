@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpusmill.settings import DEFAULT_FILE, SETTINGS_VARIABLE, Settings
+from corpusmill.settings import SETTINGS_VARIABLE, Settings, settings_file
 from jobs.graphql import Instance, InstanceError
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -100,8 +100,7 @@ def check_instance(home: Path, *, profile: str) -> None:
 
 def environment(home: Path) -> dict[str, str]:
     """Return the environment of everything that runs over `home`, with this process's own settings file."""
-    chosen = os.environ.get(SETTINGS_VARIABLE) or DEFAULT_FILE
-    file = Path(chosen).absolute()
+    file = settings_file()
     named = {SETTINGS_VARIABLE: str(file)} if file.exists() else {}
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, **named, "DAGSTER_HOME": str(home), "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

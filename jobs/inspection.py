@@ -14,11 +14,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from corpusmill.lake.partitions import PartitionState
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings
 from jobs.development import running_url
 
 CELL_CHARACTERS = 200
+LEDGER = ("in", "kept", "dropped", "failed")
+"""What became of the rows that a partition was made from; a table may keep rows of what it dropped, with the reason."""
 
 
 def print_query(settings: Settings, *, query: str, form: str, most_rows: int, allow_failed_gate: bool) -> None:
@@ -37,11 +40,14 @@ def print_status(settings: Settings) -> None:
     """Print every table with its partitions, and who runs: the UI and the leased engines."""
     console = _console()
     lake = Lake(settings.lake)
-    table = _table("table", "partition", "rows", "MB", "gate")
+    table = _table("table", "partition", "rows", *LEDGER, "MB", "gate")
     for name in sorted(lake.tables()):
         for partition, state in sorted(lake.partitions(name).items()):
             gate = ", ".join(state.gate_failures) or "ok"
-            table.add_row(name, partition, f"{state.num_rows:,}", f"{state.num_bytes / 1e6:,.1f}", gate)
+            ledger = [f"{number:,}" for number in _ledger(state)]
+            table.add_row(
+                name, partition, f"{state.num_rows:,}", *ledger or [""] * 4, f"{state.num_bytes / 1e6:,.1f}", gate
+            )
     console.print(f"Lake {settings.lake.store.root}" + ("" if lake.exists else ", which is not there yet"))
     console.print(
         table if table.row_count else "  no table yet: `corpusmill demo` or `corpusmill materialize` makes some"
@@ -50,6 +56,12 @@ def print_status(settings: Settings) -> None:
         console.print(line)
     url = running_url(settings)
     console.print(f"UI {url}" if url else "UI not running: `corpusmill dev` starts it")
+
+
+def _ledger(state: PartitionState) -> list[int]:
+    """Return the numbers of LEDGER, none of a partition that no task made."""
+    counts = state.state.get("counts")
+    return [counts[name] for name in ("rows_in", *LEDGER[1:])] if counts else []
 
 
 def engine_lines(state_folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import dagster as dg
@@ -11,9 +11,10 @@ from assets.asset import AGAIN
 from assets.partitions import snapshots_name
 from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
-from jobs.asset_graph import near
+from jobs.asset_graph import near, select_assets
 from jobs.development import prepare_home
 from jobs.run_step import PROGRESS, Say, StepFailedError, failure_reason, line_logger
+from jobs.sources import told_unread
 
 
 def materialize(
@@ -27,7 +28,10 @@ def materialize(
     loaded = dg.Definitions.merge(load_definitions(definitions), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     job = loaded.resolve_implicit_global_asset_job_def()
     graph = loaded.resolve_asset_graph()
-    keys = [_asset_key(name, graph.materializable_asset_keys) for name in assets]
+    known = {key.to_user_string(): key for key in sorted(graph.materializable_asset_keys)}
+    keys = [known[name] for name in select_assets(known, assets)]
+    if line := told_unread(settings, {key.path[1] for key in known.values()}):
+        say(line)
     with dg.DagsterInstance.get() as instance:
         _add_snapshot(settings, instance, partition)
         for key in keys:
@@ -71,13 +75,6 @@ def load_definitions(module: str) -> dg.Definitions:
     if not isinstance(value, dg.Definitions):
         raise ValueError(f"the module {module!r} must have Definitions named defs, got {type(value).__name__}")
     return value
-
-
-def _asset_key(name: str, known: Collection[dg.AssetKey]) -> dg.AssetKey:
-    key = dg.AssetKey.from_user_string(name)
-    if key not in known:
-        raise ValueError(f"no asset is named {name!r}; {near(name, [one.to_user_string() for one in known])}")
-    return key
 
 
 def _check_one_set(definitions: Mapping[dg.AssetKey, dg.PartitionsDefinition | None], partition: str | None) -> None:

@@ -19,11 +19,13 @@ def test_without_a_file_the_sample_and_a_local_lake_are_set(tmp_path: Path, monk
     settings = load_settings()
     assert settings.lake.store.root == str(tmp_path / ".corpusmill/lake")
     assert sorted(settings.sources) == ["code", "stem", "web"]
+    assert settings.has_sample_sources
 
 
 def test_folders_are_relative_to_the_file(tmp_path: Path) -> None:
     settings = load(tmp_path, '[sources.books]\nuri = "books"\nformat = "jsonl"\n')
     assert settings.source("books").uri == str(tmp_path / "books")
+    assert not settings.has_sample_sources
 
 
 def test_settings_travel_as_json(tmp_path: Path) -> None:

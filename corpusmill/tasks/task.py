@@ -13,8 +13,10 @@ Work is named by the fingerprint of the task's code, parameters and inputs. A pa
 name is not made again. The result of a commit is kept in the lake, so that Dagster's view can be rebuilt from it.
 """
 
+import difflib
 import importlib
 import json
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +27,7 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.fingerprint import fingerprint, work_version
-from corpusmill.lake.errors import StaleAttemptError
+from corpusmill.lake.errors import PartitionMissingError, StaleAttemptError, TableMissingError
 from corpusmill.lake.files import ShardWriter, WrittenFile
 from corpusmill.lake.names import data_directory, report_directory
 from corpusmill.lake.tables import Attempt, Lake, PartitionState
@@ -61,7 +63,10 @@ class Job:
     def upstream(self, table: str, partition: str | None = None) -> str:
         """Return the content hash of a committed partition; raises PartitionMissingError or GateFailedError."""
         name = self.partition if partition is None else partition
-        self.lake.files(table, [name])
+        try:
+            self.lake.files(table, [name])
+        except (PartitionMissingError, TableMissingError) as error:
+            raise PartitionMissingError(_missing(self, table, name)) from error
         state = self.lake.partition(table, name)
         assert state is not None
         return state.content_hash
@@ -92,6 +97,17 @@ class Outcome:
     gates: Mapping[str, Gate] = field(default_factory=dict)
     state: Mapping[str, Any] = field(default_factory=dict)
     """What later tasks need to know of this partition without reading it."""
+
+
+def _missing(job: Job, table: str, partition: str) -> str:
+    """Return what to say of an input that is not there: its name, the command that makes it, and what is there."""
+    chosen = "" if partition == UNPARTITIONED else f" --partition {shlex.quote(partition)}"
+    known = sorted(job.lake.partitions(table))
+    near = difflib.get_close_matches(partition, known, n=1)
+    return (
+        f"it reads {table}{'' if partition == UNPARTITIONED else f' of {partition!r}'}, which is not made yet: run "
+        f"`corpusmill materialize --assets {table}{chosen}` first" + (f" (there is {near[0]!r})" if near else "")
+    )
 
 
 def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str, Any]:
@@ -207,6 +223,7 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
         **outcome.state,
         "work": work,
         "report": key,
+        "counts": outcome.counts.totals(),
         "gate_failures": [f"{gate}: {it.message}" for gate, it in outcome.gates.items() if not it.passed],
     }
     committed = job.lake.commit(attempt, outcome.files, state, replaces_equal=job.again)

@@ -46,7 +46,7 @@ def test_assets_are_chosen_by_key_folder_or_pattern(pattern, chosen):
 
 def test_an_unknown_asset_lists_near_names():
     with pytest.raises(
-        ValueError, match=r"no asset is named 'curated/web/document'; did you mean curated/web/documents"
+        ValueError, match=r"no asset or folder is named 'curated/web/document'; did you mean curated/web/documents"
     ):
         select_assets(GRAPH, ["curated/web/document"])
 

@@ -152,13 +152,67 @@ def test_a_new_snapshot_is_a_partition_by_being_named(corpusmill, tmp_path):
     page.write_text(json.dumps({"text": TEXT}))
     (tmp_path / "corpusmill.toml").write_text(
         '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
-        '[sources.code]\nuri = "none"\nformat = "jsonl"\n'
+        '[sources.cdoe]\nuri = "none"\nformat = "jsonl"\n'
     )
     done = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-11")
     assert done.returncode == 0, done.stderr
     assert "sources/web/records: committed (rows 1" in done.stdout
+    assert "no asset reads [sources.cdoe], did you mean code" in done.stdout
     missing = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-12")
     assert is_told(missing) and "has no partition '2026-12'; did you mean 2026-11" in missing.stderr, missing.stderr
+
+
+def pages(folder: Path) -> None:
+    """Write a snapshot of one page, and settings that name it."""
+    page = folder / "pages" / "2024" / "a.jsonl"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"text": TEXT}) + "\n{}\n")
+    (folder / "corpusmill.toml").write_text(
+        '[spark]\nengine = "plain"\n[sources.web]\nuri = "pages"\nformat = "jsonl"\n'
+    )
+
+
+@pytest.mark.dagster
+def test_a_missing_input_is_named_with_the_command_that_makes_it(corpusmill, tmp_path):
+    pages(tmp_path)
+    records = ("materialize", "--assets", "sources/web/records", "--partition", "2024")
+    sources = f"Sources are those of {tmp_path}/corpusmill.toml in place of the sample's: web ({tmp_path}/pages)"
+    done = corpusmill("materialize", "--assets", "curated/web/extracted", "--partition", "2024")
+    assert is_told(done, code=1)
+    command = f"corpusmill {' '.join(records)}"
+    assert f"it reads sources/web/records of '2024', which is not made yet: run `{command}` first" in done.stderr
+    assert corpusmill(*records).stdout.startswith(sources)
+    assert corpusmill("materialize", "--assets", "curated/web/extracted", "--partition", "2024").returncode == 0
+    shown = [line.split() for line in corpusmill("status").stdout.splitlines()]
+    assert ["table", "partition", "rows", "in", "kept", "dropped", "failed", "MB", "gate"] in shown
+    assert ["sources/web/records", "2024", "2", "2", "1", "0", "1"] in [words[:7] for words in shown]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("status",), ("sql", "show tables"), ("sql", "from curated.web.documents"), ("maintain",)],
+)
+def test_looking_makes_no_lake(corpusmill, tmp_path, arguments):
+    done = corpusmill(*arguments)
+    assert done.returncode in (0, 2)
+    assert "show tables" in arguments or f"{tmp_path}/.corpusmill/lake" in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("sql", "--limit", "-1", "select 1"), "wanted a whole number of 1 or more, got '-1'"),
+        (("sql", "--limit", "0", "select 1"), "wanted a whole number of 1 or more, got '0'"),
+        (("dev", "--port", "99999"), "wanted a port from 0 to 65535, got '99999'"),
+        (("sql", "select 1; select 2"), "wanted one query, got 2 statements"),
+        (("sql", "copy (select 1) to 'x.csv'"), "wanted a query that reads"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(corpusmill, tmp_path, arguments, told):
+    done = corpusmill(*arguments)
+    assert is_told(done) and told in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.dagster
@@ -166,7 +220,7 @@ def test_a_new_snapshot_is_a_partition_by_being_named(corpusmill, tmp_path):
     ("arguments", "told"),
     [
         (["curated/web/verdict"], "did you mean curated/web/verdicts"),
-        (["curated/web/verdicts"], "has no partition yet"),
+        (["curated/web/verdicts"], "there is no lake in"),
         (["curated/web/verdicts", "--rules", "min_words=3"], "--rules must be a JSON object"),
     ],
 )
@@ -211,6 +265,11 @@ class TestMaterialize:
         done = corpusmill("materialize", *arguments)
         assert is_told(done)
         assert "sources/web/records has no partition 'x'" in done.stderr
+
+    def test_a_mistyped_folder(self, corpusmill):
+        done = corpusmill("materialize", "--assets", "curated/wbe", "--definitions", "toy_definitions")
+        assert is_told(done)
+        assert "no asset or folder is named 'curated/wbe'; did you mean curated/web" in done.stderr
 
     def test_an_asset_without_partitions_is_made(self, corpusmill):
         done = corpusmill("materialize", "--assets", "curated/web/resolution", "--definitions", "toy_definitions")
