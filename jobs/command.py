@@ -5,10 +5,8 @@ A user's mistake is a ValueError: its message, no stack trace, exit code 2. Work
 
 import argparse
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,14 +84,18 @@ def _demo_arguments(one: argparse.ArgumentParser) -> None:
 
 def _demo(options: argparse.Namespace) -> None:
     from jobs.demo import run
+    from jobs.interruption import ends_on_interrupt
 
-    run(_settings_for_sources(), small=options.small, say=lambda line: print(line, flush=True))
+    settings = _settings_for_sources()
+    with ends_on_interrupt(Path(settings.state_folder), then="The next `corpusmill demo` goes on from here."):
+        run(settings, small=options.small, say=lambda line: print(line, flush=True))
 
 
 def _dev_arguments(one: argparse.ArgumentParser) -> None:
     """Start Dagster's UI, its daemon (schedules, sensors, queue, backfills) and the code server, until Ctrl-C.
 
-    Ctrl-C cancels the runs in flight and ends everything. Logs and history are in the state folder.
+    Ctrl-C cancels the runs in flight and ends everything, the engines too unless others hold them. Logs and history are
+    in the state folder.
     """
     one.add_argument("--port", type=_port, default=3000, help="port of the UI (default 3000; 0 takes a free one)")
     one.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine only)")
@@ -102,34 +104,19 @@ def _dev_arguments(one: argparse.ArgumentParser) -> None:
 
 def _dev(options: argparse.Namespace) -> None:
     from jobs.development import development
+    from jobs.interruption import interrupted_by_signals
 
+    settings = _settings_for_sources()
     print("Starting the code server, the UI and the daemon ...", flush=True)
     with (
-        _interrupted_by_signals(),
-        development(
-            _settings_for_sources(), host=options.host, port=options.port, definitions=options.definitions
-        ) as running,
+        interrupted_by_signals(),
+        development(settings, host=options.host, port=options.port, definitions=options.definitions) as running,
     ):
         print(f"The UI is at {running.url} (Ctrl-C ends it). Logs are in {running.home / 'output'}", flush=True)
         try:
             running.wait()
         except KeyboardInterrupt:
-            print("Ending ...", flush=True)
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """Make SIGTERM do what Ctrl-C does, and SIGINT too where a shell started us with it ignored."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            print("Ending: canceling the runs in flight, then ending the servers and the engines ...", flush=True)
 
 
 def _sql_arguments(one: argparse.ArgumentParser) -> None:
@@ -182,16 +169,19 @@ def _materialize_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def _materialize(options: argparse.Namespace) -> None:
+    from jobs.interruption import ends_on_interrupt
     from jobs.materialize import materialize
 
-    materialize(
-        _settings_for_sources(),
-        assets=options.assets,
-        partition=options.partition,
-        again=options.again,
-        definitions=options.definitions,
-        say=lambda line: print(line, flush=True),
-    )
+    settings = _settings_for_sources()
+    with ends_on_interrupt(Path(settings.state_folder), then="The same command goes on from here."):
+        materialize(
+            settings,
+            assets=options.assets,
+            partition=options.partition,
+            again=options.again,
+            definitions=options.definitions,
+            say=lambda line: print(line, flush=True),
+        )
 
 
 def _redecide_arguments(one: argparse.ArgumentParser) -> None:

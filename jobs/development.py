@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from corpusmill.engines.lease import end_unheld
 from corpusmill.settings import SETTINGS_VARIABLE, Settings, settings_file
 from jobs.graphql import Instance, InstanceError
 
@@ -125,11 +126,11 @@ def development(
 ) -> Iterator[Development]:
     """Run the code server of the module `definitions`, webserver and daemon; when left, cancel what runs and end them.
 
-    Port 0 takes a free one. Raises ValueError when the port is taken, when they already run over this home, or when one
-    does not start.
+    Engines that nobody holds then end too. Port 0 takes a free one. Raises ValueError when the port is taken, when they
+    already run over this home, or when one does not start.
     """
     home = prepare_home(settings)
-    with _only_one(home, settings), _Services(home) as services:
+    with _only_one(home, settings), _ending_engines(settings), _Services(home) as services:
         chosen = _usable_port(host, port)
         check_instance(home, profile=settings.dagster_profile)
         url = f"http://{host}:{chosen}"
@@ -144,6 +145,14 @@ def development(
             yield Development(url=url, home=home, processes=services.processes)
         finally:
             services.cancel_runs(Instance(url=url, timeout_seconds=5.0))
+
+
+@contextmanager
+def _ending_engines(settings: Settings) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        end_unheld(Path(settings.state_folder), wait_seconds=STOP_SECONDS)
 
 
 class _Services:

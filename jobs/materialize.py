@@ -13,7 +13,7 @@ from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
 from jobs.asset_graph import near, select_assets
 from jobs.development import prepare_home
-from jobs.run_step import PROGRESS, Say, StepFailedError, failure_reason, line_logger
+from jobs.run_step import PROGRESS, Say, check_success, line_logger
 from jobs.sources import told_unread
 
 
@@ -46,10 +46,7 @@ def materialize(
             tags={AGAIN: "true"} if again else {},
             raise_on_error=False,
         )
-    if not result.success:
-        raise StepFailedError(
-            f"{', '.join(assets)} failed on {partition or 'its one partition'}: {failure_reason(result)}"
-        )
+    check_success(result, what=f"{', '.join(assets)} failed on {partition or 'its one partition'}")
     say(f"done: run {result.run_id}")
 
 

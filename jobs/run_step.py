@@ -51,11 +51,20 @@ def run_step(definitions: dg.Definitions, step: Step, *, instance: dg.DagsterIns
     config: dict[str, Any] = {"loggers": {PROGRESS: {}}} if PROGRESS in job.loggers else {}
     partition = None if job.partitions_def is None else step.partition
     result = job.execute_in_process(run_config=config, partition_key=partition, instance=instance, raise_on_error=False)
-    if not result.success:
-        raise StepFailedError(f"{step.job} failed on {step.partition}: {failure_reason(result)}")
+    check_success(result, what=f"{step.job} failed on {step.partition}")
 
 
-def failure_reason(result: dg.ExecuteInProcessResult) -> str:
+def check_success(result: dg.ExecuteInProcessResult, *, what: str) -> None:
+    """Raise StepFailedError with the reason of a run that failed, KeyboardInterrupt of one that was interrupted."""
+    if result.success:
+        return
+    errors = [event.step_failure_data.error for event in result.all_events if event.is_step_failure]
+    if any(error and error.cls_name == dg.DagsterExecutionInterruptedError.__name__ for error in errors):
+        raise KeyboardInterrupt
+    raise StepFailedError(f"{what}: {_failure_reason(result)}")
+
+
+def _failure_reason(result: dg.ExecuteInProcessResult) -> str:
     """Return the innermost message of the first failed step of a run."""
     for event in result.all_events:
         if event.is_step_failure:

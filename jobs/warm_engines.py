@@ -54,7 +54,9 @@ class WarmEngines:
 
         try:
             folder = Path(self._settings.state_folder)
-            with lease("inference", inference_engine_settings(self._settings), state_folder=folder):
+            settings = inference_engine_settings(self._settings)
+            with lease("inference", settings, state_folder=folder, given_up=self._done):
                 self._done.wait()
         except EngineStartError as error:
-            self._say(f"      the inference server did not start: {error}")
+            if not self._done.is_set():
+                self._say(f"      the inference server did not start: {error}")

@@ -3,6 +3,7 @@
     host.lock              locked by the host as long as it lives, whatever way it dies
     host.json              who the host is, what it is doing, and its endpoint
     leases/<lease>.json    one per client, with the process that holds it
+    end-unheld             somebody asked that the engine ends with its last lease, without lingering
     logs/<host>.log        what the host and its service printed
     service-<host>/        the service's own files
 
@@ -55,6 +56,7 @@ class EngineFolder:
         self.leases = path / "leases"
         self.logs = path / "logs"
         self.lock = path / "host.lock"
+        self.request = path / "end-unheld"
         for folder in (self.leases, self.logs):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -77,6 +79,7 @@ class EngineFolder:
         """Hold a lease of this process; whoever dies without giving it back loses it all the same."""
         lease = self.leases / f"{uuid.uuid4().hex}.json"
         _write_json(lease, asdict(ProcessName.of_this_process()))
+        self.request.unlink(missing_ok=True)
         try:
             yield
         finally:
@@ -93,6 +96,14 @@ class EngineFolder:
                 lease.unlink(missing_ok=True)
         return num_live
 
+    def ask_to_end(self) -> None:
+        """Ask the host to end with the last lease, at once; the next lease takes the request back."""
+        self.request.touch()
+
+    def may_end(self) -> bool:
+        """Whether the host was asked to end and nobody holds the engine."""
+        return self.request.exists() and not self.live_leases()
+
     def is_hosted(self) -> bool:
         """Whether a host lives."""
         with self.lock.open("a") as file:
@@ -108,6 +119,7 @@ class EngineFolder:
 
     def clear_remains(self, *, host_id: str) -> None:
         """Remove what earlier hosts left, but for their last few logs."""
+        self.request.unlink(missing_ok=True)
         for folder in self.path.glob("service-*"):
             if folder != self.service_folder(host_id):
                 shutil.rmtree(folder, ignore_errors=True)

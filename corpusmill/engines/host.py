@@ -68,6 +68,7 @@ class Host:
 
     def _start(self) -> Service | None:
         budget = _Deadline(self.settings.startup_seconds, self._give_up)
+        unheld = _Watch(self.folder.may_end, self._end_start)
         folder = self.folder.service_folder(self.record.host_id)
         folder.mkdir()
         os.chdir(folder)
@@ -81,6 +82,7 @@ class Host:
             raise
         finally:
             budget.cancel()
+            unheld.cancel()
         return service
 
     def _watch(self, service: Service) -> str:
@@ -90,7 +92,7 @@ class Host:
                 return "the service died"
             if self.folder.live_leases():
                 last_leased = time.monotonic()
-            elif time.monotonic() - last_leased >= self.settings.linger_seconds:
+            elif self.folder.request.exists() or time.monotonic() - last_leased >= self.settings.linger_seconds:
                 self._say(ENDING, endpoint=service.endpoint)
                 if not self.folder.live_leases():
                     return "no lease is left"
@@ -105,6 +107,10 @@ class Host:
     def _give_up(self) -> None:
         seconds = self.settings.startup_seconds
         self._say(FAILED, error=f"it did not answer within its start-up budget of {seconds:.0f} s")
+        self._abandon()
+
+    def _end_start(self) -> None:
+        self._say(ENDING, error="nobody waits for it any more")
         self._abandon()
 
     def _abandon(self) -> None:
@@ -132,6 +138,24 @@ class _Deadline:
 
     def cancel(self) -> None:
         self.timer.cancel()
+
+
+class _Watch:
+    """Runs `action` in a thread once `is_due`, unless it is cancelled before."""
+
+    def __init__(self, is_due: Callable[[], bool], action: Callable[[], None]) -> None:
+        self.cancelled = threading.Event()
+        self.is_due = is_due
+        self.action = action
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+    def _run(self) -> None:
+        while not self.cancelled.wait(TICK_SECONDS):
+            if self.is_due():
+                self.action()
 
 
 def main(arguments: dict[str, Any]) -> int:

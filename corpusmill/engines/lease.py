@@ -34,14 +34,35 @@ LOG_TAIL_LINES = 30
 
 
 @contextmanager
-def lease(kind: str, settings: EngineSettings, *, state_folder: Path) -> Iterator[dict[str, Any]]:
+def lease(
+    kind: str, settings: EngineSettings, *, state_folder: Path, given_up: threading.Event | None = None
+) -> Iterator[dict[str, Any]]:
     """Hold an engine of `kind` and give its endpoint; starts the engine when nobody has it running.
 
-    Raises EngineStartError when it does not start within its budget. Cheap to nest and to hold from many processes.
+    Raises EngineStartError when it does not start within its budget, or once `given_up` is set while it starts. Cheap to
+    nest and to hold from many processes.
     """
     folder = engine_folder(kind, settings, state_folder=state_folder)
     with folder.leased():
-        yield _Client(kind, settings, folder).endpoint()
+        yield _Client(kind, settings, folder).endpoint(given_up or threading.Event())
+
+
+def end_unheld(state_folder: Path, *, wait_seconds: float) -> list[str]:
+    """End the engines that nobody holds, also those that start, and wait; return the names of those still ending then."""
+    waiting = [folder for folder in _hosted(state_folder) if not folder.live_leases()]
+    for folder in waiting:
+        folder.ask_to_end()
+    deadline = time.monotonic() + wait_seconds
+    while waiting and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        waiting = [folder for folder in waiting if folder.is_hosted()]
+    return [folder.path.name for folder in waiting]
+
+
+def ask_to_end(state_folder: Path) -> None:
+    """Ask all engines to end with their last lease, at once: for a process that is about to end with its leases."""
+    for folder in _hosted(state_folder):
+        folder.ask_to_end()
 
 
 def reap(state_folder: Path) -> list[str]:
@@ -64,6 +85,11 @@ def reap(state_folder: Path) -> list[str]:
     return ended
 
 
+def _hosted(state_folder: Path) -> list[EngineFolder]:
+    folders = [EngineFolder(path) for path in sorted(state_folder.absolute().glob("engines/*/"))]
+    return [folder for folder in folders if folder.is_hosted()]
+
+
 class _Client:
     """Waits for the host of one engine, and starts it where there is none."""
 
@@ -75,7 +101,7 @@ class _Client:
         self.awaited: str | None = None
         """Id of the host whose start this client waits for."""
 
-    def endpoint(self) -> dict[str, Any]:
+    def endpoint(self, given_up: threading.Event) -> dict[str, Any]:
         deadline = time.monotonic() + self.settings.startup_seconds + GRACE_SECONDS
         while time.monotonic() < deadline:
             hosted = self.folder.is_hosted()
@@ -86,7 +112,8 @@ class _Client:
                 if record.state == READY:
                     return record.endpoint
                 self.awaited = record.host_id
-            time.sleep(POLL_SECONDS)
+            if given_up.wait(POLL_SECONDS):
+                raise self._failure("nobody waits for it any more", self.awaited)
         raise self._failure(f"did not answer within {self.settings.startup_seconds:.0f} s", self.awaited)
 
     def _start_or_raise(self, record: HostRecord | None) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 from waiting import wait_until
 
 from corpusmill.engines.engine_folder import READY, EngineFolder, HostRecord, engine_folder
-from corpusmill.engines.lease import lease, reap
+from corpusmill.engines.lease import ask_to_end, end_unheld, lease, reap
 from corpusmill.engines.processes import ProcessName, host_processes
 from corpusmill.engines.service import EngineSettings, EngineStartError
 
@@ -175,6 +176,48 @@ def test_new_lease_stops_a_host_that_was_about_to_end(state):
             assert record_of(state).state == READY
             endpoints.add(endpoint["pid"])
     assert len(endpoints) == 1
+
+
+def test_an_engine_that_nobody_holds_ends_when_asked_and_a_held_one_stays(state):
+    settings = toy(linger_seconds=600)
+    with lease("toy_service", settings, state_folder=state) as endpoint:
+        assert end_unheld(state, wait_seconds=60) == []
+        assert psutil.pid_exists(endpoint["pid"])
+        record = record_of(state)
+    assert end_unheld(state, wait_seconds=60) == []
+    assert not tree_of(record)
+
+
+def test_an_engine_ends_with_the_process_that_asked_for_it(holder, state):
+    process = holder(toy(linger_seconds=600))
+    process.stdout.readline()
+    record = record_of(state)
+    ask_to_end(state)
+    process.kill()
+    wait_until(lambda: not tree_of(record))
+
+
+def test_the_next_lease_takes_back_that_the_engine_is_to_end(state):
+    with lease("toy_service", toy(linger_seconds=600), state_folder=state) as first:
+        ask_to_end(state)
+        with lease("toy_service", toy(linger_seconds=600), state_folder=state):
+            pass
+    with lease("toy_service", toy(linger_seconds=600), state_folder=state) as second:
+        assert second == first
+
+
+def test_a_start_that_nobody_waits_for_any_more_ends(state):
+    given_up = threading.Event()
+    threading.Timer(2, given_up.set).start()
+    with (
+        pytest.raises(EngineStartError, match="nobody waits for it any more"),
+        lease("toy_service", toy("hangs", startup_seconds=600), state_folder=state, given_up=given_up),
+    ):
+        pass
+    record = record_of(state)
+    assert tree_of(record)
+    assert end_unheld(state, wait_seconds=60) == []
+    assert not tree_of(record)
 
 
 @pytest.mark.parametrize(

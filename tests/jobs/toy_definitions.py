@@ -1,10 +1,12 @@
 """A small asset graph with the shapes of the real one, for tests of the backfill command against real servers.
 
 Snapshots are dynamic, one asset sees all of them, styles are a second dimension, mixes another set. The records of the
-snapshot named `broken` fail until $TOY_FOLDER/mended exists. A plan is in the making while $TOY_FOLDER/hold exists.
+snapshot named `broken` fail until $TOY_FOLDER/mended exists. A plan is in the making while $TOY_FOLDER/hold exists, and
+takes no interrupt while $TOY_FOLDER/deaf does.
 """
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -58,7 +60,11 @@ EVERY = dg.AllPartitionMapping()
     deps=[dg.AssetDep(asset, partition_mapping=EVERY) for asset in (documents, requests)],
 )
 def plan() -> dg.MaterializeResult:
-    while Path(os.environ["TOY_FOLDER"], "hold").exists():
+    folder = Path(os.environ["TOY_FOLDER"])
+    if (folder / "deaf").exists():
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+    (folder / "at-work").touch()
+    while (folder / "hold").exists():
         time.sleep(0.05)
     return result(1)
 

@@ -1,0 +1,92 @@
+"""Ctrl-C in a command that holds engines: said at once, ended soon, and by force where it must be.
+
+Dagster takes a step's interrupt into its own hands, and a thread may wait in an engine's client. So the word comes from a
+thread that hears the signal itself, whatever the main thread does.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from corpusmill.engines.lease import ask_to_end, end_unheld
+
+PATIENCE_SECONDS = 20.0
+"""What the work gets to end in good order, and then the engines to end."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def ends_on_interrupt(state_folder: Path, *, then: str) -> Iterator[None]:
+    """Turn an interrupt of the block into KeyboardInterrupt once the engines that nobody else holds have ended.
+
+    `then` says how to go on. A second Ctrl-C, or work that does not end within PATIENCE_SECONDS, ends this process at once.
+    """
+    from dagster import DagsterExecutionInterruptedError
+
+    with interrupted_by_signals(), _heard(state_folder):
+        try:
+            yield
+        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+            left = end_unheld(state_folder, wait_seconds=PATIENCE_SECONDS)
+            _say(f"Still ending: {', '.join(left)}" if left else f"Ended. {then}")
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Make SIGTERM do what Ctrl-C does, and SIGINT too where a shell started us with it ignored."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _heard(state_folder: Path) -> Iterator[None]:
+    """Listen for signals in a thread: Python writes the number of each to a socket before any handler runs."""
+    listener, speaker = socket.socketpair()
+    speaker.setblocking(False)
+    before = signal.set_wakeup_fd(speaker.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_listen, args=(listener, state_folder), name="interrupts", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        speaker.close()
+        thread.join()
+        listener.close()
+
+
+def _listen(listener: socket.socket, state_folder: Path) -> None:
+    num_heard = 0
+    while numbers := listener.recv(64):
+        before, num_heard = num_heard, num_heard + sum(number in SIGNALS for number in numbers)
+        if num_heard > 1:
+            _leave(state_folder)
+        if num_heard > before:
+            _say("Interrupted: ending the run and its engines. Ctrl-C again ends at once")
+            timer = threading.Timer(2 * PATIENCE_SECONDS, _leave, [state_folder])
+            timer.daemon = True  # ends with the process, if that is sooner
+            timer.start()
+
+
+def _leave(state_folder: Path) -> None:
+    """End this process now; its leases die with it, and its engines with them."""
+    ask_to_end(state_folder)
+    os._exit(128 + signal.SIGINT)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
