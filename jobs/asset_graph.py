@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Protocol
 
 from jobs.graphql import Instance
 
@@ -175,7 +175,14 @@ def levels(graph: AssetGraph, keys: Iterable[str]) -> list[list[list[str]]]:
     return [[group for (at, _), group in sorted(groups.items()) if at == number] for number in numbers]
 
 
-def topological(graph: AssetGraph) -> list[str]:
+class HasUpstream(Protocol):
+    """An asset of any graph."""
+
+    @property
+    def upstream(self) -> Sequence[str]: ...
+
+
+def topological(graph: Mapping[str, HasUpstream]) -> list[str]:
     """Return the keys so that each stands after what it depends on."""
     order: dict[str, None] = {}
 

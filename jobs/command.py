@@ -78,6 +78,9 @@ def _demo_arguments(one: argparse.ArgumentParser) -> None:
     """Download the sample, run the whole way on it, and say what came of it.
 
     What is current is not run again: a second demo starts nothing. Interrupted or failed, the next one goes on.
+
+    corpusmill demo
+    corpusmill demo --small
     """
     one.add_argument("--small", action="store_true", help="a smaller sample, for slow machines and tests")
 
@@ -96,6 +99,9 @@ def _dev_arguments(one: argparse.ArgumentParser) -> None:
 
     Ctrl-C cancels the runs in flight and ends everything, the engines too unless others hold them. Logs and history are
     in the state folder.
+
+    corpusmill dev
+    corpusmill dev --port 3001
     """
     one.add_argument("--port", type=_port, default=3000, help="port of the UI (default 3000; 0 takes a free one)")
     one.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine only)")
@@ -152,8 +158,10 @@ def _sql(options: argparse.Namespace) -> None:
 def _materialize_arguments(one: argparse.ArgumentParser) -> None:
     """Make assets for one partition in this process and wait for it. Needs no daemon; the UI shows the run.
 
-    Only the assets that are named are made. A new snapshot's folder becomes a partition by being named.
+    Only the assets that are named are made. A new snapshot's folder becomes a partition by being named. Ctrl-C ends the
+    run and the engines that nobody else holds.
 
+    corpusmill materialize --assets curated/web --partition 2024-10
     corpusmill materialize --assets sources/web/records,curated/web/extracted,curated/web/verdicts --partition 2024-10
     """
     one.add_argument(
@@ -211,7 +219,13 @@ def _redecide(options: argparse.Namespace) -> None:
 
 
 def _status_arguments(one: argparse.ArgumentParser) -> None:
-    """Show every table of the lake with its partitions, rows and gates, the engines with their leases, and the UI."""
+    """Show every table of the lake with its partitions, rows and gates, the engines with their leases, and the UI.
+
+    `rows` are those that a partition holds; `in`, `kept`, `dropped` and `failed` what became of those it was made from.
+
+    corpusmill status
+    corpusmill --settings other.toml status
+    """
 
 
 def _status(options: argparse.Namespace) -> None:
@@ -264,8 +278,39 @@ def _backfill(options: argparse.Namespace) -> int:
     return 0 if is_complete else 1
 
 
+def _remove_arguments(one: argparse.ArgumentParser) -> None:
+    """Remove a partition whose snapshot is gone, or that nobody wants, from all tables of its dataset.
+
+    Says what goes and what stays; only --yes removes it. Versions that a mixture pins stay, and payloads of the source.
+
+    corpusmill remove web 2024-10
+    corpusmill remove web 2024-10 --yes
+    """
+    one.add_argument("dataset", metavar="DATASET", help="the dataset whose snapshot it is, such as web; or mixtures")
+    one.add_argument("partition", metavar="K", help="the snapshot; all its styles and languages go with it")
+    one.add_argument("--yes", action="store_true", help="do it")
+    _add_definitions(one)
+
+
+def _remove(options: argparse.Namespace) -> None:
+    from jobs.removal import remove
+
+    remove(
+        _settings(),
+        dataset=options.dataset,
+        partition=options.partition,
+        is_confirmed=options.yes,
+        definitions=options.definitions,
+        say=lambda line: print(line, flush=True),
+    )
+
+
 def _maintain_arguments(one: argparse.ArgumentParser) -> None:
-    """Expire table versions that no mixture pins, and delete files that nothing refers to any more."""
+    """Expire table versions that no mixture pins, and delete files that nothing refers to any more.
+
+    corpusmill maintain
+    corpusmill maintain --keep-snapshots-days 7
+    """
     one.add_argument("--keep-snapshots-days", type=float, default=30.0, metavar="DAYS", help="default 30")
     one.add_argument(
         "--orphan-age-days", type=float, default=3.0, metavar="DAYS", help="default 3; more than the longest run"
@@ -337,6 +382,7 @@ COMMANDS: dict[str, Command] = {
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),
     "backfill": ("make many partitions through the running instance", _backfill_arguments, _backfill),
+    "remove": ("take a snapshot out of all its tables", _remove_arguments, _remove),
     "maintain": ("expire old versions, delete files nothing needs", _maintain_arguments, _maintain),
 }
 

@@ -23,6 +23,7 @@ from pyiceberg.table.update import (
     AddSnapshotUpdate,
     AssertRefSnapshotId,
     AssertTableUUID,
+    RemovePropertiesUpdate,
     RemoveSnapshotsUpdate,
     SetPropertiesUpdate,
     SetSnapshotRefUpdate,
@@ -75,6 +76,8 @@ class Change:
     properties: Mapping[str, str]
     fences: tuple[str, ...]
     """Names of the properties that must not have changed when this lands."""
+    removed_properties: tuple[str, ...] = ()
+    """Names of properties that go when this lands."""
 
 
 def retry_until_landed(attempt_once: Callable[[], T], *, what: str) -> T:
@@ -116,6 +119,8 @@ def commit_change(catalog: Catalog, table: Table, change: Change) -> None:
         SetSnapshotRefUpdate(ref_name=MAIN_BRANCH, type=SnapshotRefType.BRANCH, snapshot_id=snapshot.snapshot_id),
         SetPropertiesUpdate(updates=dict(change.properties)),
     )
+    if change.removed_properties:
+        updates += (RemovePropertiesUpdate(removals=list(change.removed_properties)),)
     unmoved = AssertRefSnapshotId(ref=MAIN_BRANCH, **{"snapshot-id": main.snapshot_id if main else None})
     fences = [(key, table.properties.get(key)) for key in change.fences]
     try:

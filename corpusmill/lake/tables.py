@@ -37,6 +37,7 @@ from corpusmill.lake.partitions import (
     partition_states,
     published_fence,
 )
+from corpusmill.lake.removal import remove_partition
 from corpusmill.lake.scan import scan_files, select_columns
 from corpusmill.lake.schemas import PARTITION_KEY, decode_schema, encode_schema, merge_schemas, table_schema
 from corpusmill.lake.snapshots import prepare_snapshot
@@ -143,6 +144,11 @@ class Lake:
         snapshot_id = uuid.uuid4().int >> 65
         states = [_new_state(commit, snapshot_id) for commit in commits]
         return retry_until_landed(lambda: self._commit_once(commits, states), what=f"a commit to {tables.pop()}")
+
+    def remove(self, table: str, partition: str) -> None:
+        """Take a partition out of the current version (see `lake.removal`); pinned versions keep it."""
+        self.require()
+        remove_partition(self.catalog, table, partition)
 
     def tag(self, table: str, name: str, snapshot_id: int) -> None:
         """Name a version so that expiry spares it; a tag never moves."""

@@ -4,6 +4,7 @@ One shard a file of the snapshot. File names in the table are relative to the so
 the same table.
 """
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -53,7 +54,8 @@ def snapshot_files(job: Job) -> list[dict[str, Any]]:
     if not found:
         raise ValueError(
             f"snapshot {job.partition!r} of {job.dataset} has no files: wanted {source.format} files below "
-            f"{source.uri}/{job.partition}/, got none. Put the snapshot back, or remove its partition."
+            f"{source.uri}/{job.partition}/, got none. Put the snapshot back, or remove its partition: "
+            f"corpusmill remove {job.dataset} {shlex.quote(job.partition)}"
         )
     return found
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -62,6 +63,18 @@ def test_help_names_every_command_and_first_steps():
     text = parser().format_help()
     assert all(f"\n    {name} " in text for name in COMMANDS)
     assert "a first hour:" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_shows_examples_that_are_right(name, corpusmill):
+    shown = corpusmill(name, "--help").stdout
+    examples = [
+        line.strip() for line in shown.splitlines() if re.match(rf"corpusmill (--settings \S+ )?{name}\b", line.strip())
+    ]
+    assert examples, shown
+    for example in examples:
+        words = shlex.split(example)[1:]
+        parser().parse_args(words[: words.index(">")] if ">" in words else words)
 
 
 def test_help_loads_none_of_the_heavy_packages():
@@ -186,6 +199,26 @@ def test_a_missing_input_is_named_with_the_command_that_makes_it(corpusmill, tmp
     shown = [line.split() for line in corpusmill("status").stdout.splitlines()]
     assert ["table", "partition", "rows", "in", "kept", "dropped", "failed", "MB", "gate"] in shown
     assert ["sources/web/records", "2024", "2", "2", "1", "0", "1"] in [words[:7] for words in shown]
+
+
+@pytest.mark.dagster
+def test_a_partition_is_removed_once_a_person_says_yes(corpusmill, tmp_path):
+    pages(tmp_path)
+    for stage in ("sources/web/records", "curated/web/extracted"):
+        assert corpusmill("materialize", "--assets", stage, "--partition", "2024").returncode == 0
+    told = corpusmill("remove", "web", "2024").stdout
+    assert "  sources/web/records 2024: 2 rows," in told and "  curated/web/extracted 2024: 1 rows," in told
+    assert f"Stays: the snapshot in {tmp_path}/pages/2024; by being named it becomes a partition again" in told
+    assert "Nothing was removed: the same command with --yes removes it." in told
+    assert "curated/web/extracted" in corpusmill("status").stdout
+    done = corpusmill("remove", "web", "2024", "--yes")
+    assert done.stdout.endswith("Removed.\n")
+    assert "no table yet" in corpusmill("status").stdout
+    again = corpusmill("remove", "web", "2024", "--yes")
+    assert is_told(again) and "web has no partition '2024'; there are none" in again.stderr
+    mistyped = corpusmill("remove", "wbe", "2024")
+    assert is_told(mistyped) and "is named 'wbe'; did you mean web" in mistyped.stderr
+    assert corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2024").returncode == 0
 
 
 @pytest.mark.parametrize(

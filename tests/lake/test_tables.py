@@ -98,6 +98,31 @@ def test_an_old_version_stays_readable(lake: Lake) -> None:
     assert doc_ids(lake, snapshot_id=first) == ["a", "b"]
 
 
+def test_a_removed_partition_is_gone_and_what_a_tag_names_keeps_it(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a", "b"))
+    put(lake, "2024-02", rows("c"))
+    lake.tag(TABLE, "mix-main-1", lake.snapshot_id(TABLE))
+    lake.remove(TABLE, "2024-01")
+    assert (doc_ids(lake), list(lake.partitions(TABLE))) == (["c"], ["2024-02"])
+    with pytest.raises(PartitionMissingError, match="it has 2024-02"):
+        lake.files(TABLE, ["2024-01"])
+    pinned = lake.tags(TABLE)["mix-main-1"]
+    assert doc_ids(lake, snapshot_id=pinned, partitions=["2024-01"]) == ["a", "b"]
+    version = lake.snapshot_id(TABLE)
+    lake.remove(TABLE, "2024-01")
+    assert lake.snapshot_id(TABLE) == version, "removed already"
+
+
+def test_a_run_at_work_cannot_put_a_removed_partition_back(lake: Lake) -> None:
+    put(lake, "2024-01", rows("a"))
+    at_work = lake.begin(TABLE, "2024-01", SCHEMA)
+    lake.remove(TABLE, "2024-01")
+    with pytest.raises(StaleAttemptError):
+        lake.commit(at_work, write(lake, at_work, rows("late")))
+    assert put(lake, "2024-01", rows("new")).num_rows == 1
+    assert doc_ids(lake) == ["new"]
+
+
 def test_a_state_says_what_was_committed(lake: Lake) -> None:
     committed = put(lake, "2024-01", rows("a", "b"), tokens=7)
     assert lake.partition(TABLE, "2024-01") == committed
