@@ -23,10 +23,11 @@ from corpusmill.counts import Counts
 from corpusmill.curate.contamination_build import ITEMS, build_index
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
-from corpusmill.read.jsonl import SUFFIXES, parse_line, read_lines
+from corpusmill.tasks.list_files import JSONL, PARQUET, list_files, read_objects
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
 SOURCE = "benchmarks"
+_ENDINGS = (*JSONL, PARQUET)
 _MAX_LINE_BYTES = 64 << 20
 _SHOWN = 20
 
@@ -98,22 +99,18 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 
 def _files(job: Job) -> list[dict[str, Any]]:
-    found = [
-        {"key": item.key, "size": item.size, "modified": str(item.modified)}
-        for item in job.settings.source_store(job.dataset).list("")
-        if item.key.endswith((*SUFFIXES, ".parquet"))
-    ]
+    found = [file for file in list_files(job) if file["key"].endswith(_ENDINGS)]
     if not found:
         raise ValueError(
             f"[sources.{job.dataset}] has no benchmark: wanted JSONL or Parquet files below "
             f"{job.settings.source(job.dataset).uri}, got none"
         )
-    return sorted(found, key=lambda item: item["key"])
+    return found
 
 
 def _read_items(store: Store, key: str, options: ItemOptions) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Yield an item and no failure, or an empty one and why it cannot be read."""
-    benchmark = key.removesuffix(next(suffix for suffix in (*SUFFIXES, ".parquet") if key.endswith(suffix)))
+    benchmark = key.removesuffix(next(suffix for suffix in _ENDINGS if key.endswith(suffix)))
     for number, (row, failure) in enumerate(_rows(store, key)):
         text = _first(row, options.text_columns)
         if failure is None and text is None:
@@ -132,11 +129,12 @@ def _read_items(store: Store, key: str, options: ItemOptions) -> Iterator[tuple[
 
 def _rows(store: Store, key: str) -> Iterator[tuple[dict[str, Any], str | None]]:
     with store.open_input(key) as opened:
-        if key.endswith(".parquet"):
+        if key.endswith(PARQUET):
             for batch in pq.ParquetFile(opened).iter_batches():
                 yield from ((row, None) for row in batch.to_pylist())
         else:
-            yield from (parse_line(line) for line in read_lines(opened, max_bytes=_MAX_LINE_BYTES))
+            for _, row, failure in read_objects(opened, max_line_bytes=_MAX_LINE_BYTES):
+                yield row, failure
 
 
 def _first(row: Mapping[str, Any], columns: tuple[str, ...]) -> str | None:

@@ -18,13 +18,14 @@ from corpusmill.counts import Counts
 from corpusmill.curate.urls_lists import BLOCKED_DOMAINS, BLOCKED_WORDS, OPT_OUTS, WORD_KINDS, UrlLists, build_url_lists
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
-from corpusmill.read.jsonl import parse_line, read_lines
+from corpusmill.read.jsonl import read_lines
+from corpusmill.tasks.list_files import JSONL, PARQUET, list_files, read_objects
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
 
 SOURCE = "url_lists"
 LISTS = {"blocked_domains": BLOCKED_DOMAINS, "blocked_words": BLOCKED_WORDS, "opt_outs": OPT_OUTS}
-_JSONL, _TEXT = (".jsonl", ".jsonl.gz", ".jsonl.zst"), (".txt", ".txt.gz", ".txt.zst")
-_ENDINGS = (*_JSONL, *_TEXT, ".parquet")
+_TEXT = (".txt", ".txt.gz", ".txt.zst", ".txt.lz4")
+_ENDINGS = (*JSONL, *_TEXT, PARQUET)
 _MAX_LINE_BYTES = 1 << 20
 
 ENTRIES = pa.schema(
@@ -75,14 +76,14 @@ def entries_to_lists(entries: pa.Table, parameters: Mapping[str, Any]) -> UrlLis
 
 
 def _files(job: Job) -> list[dict[str, Any]]:
-    listed = sorted(job.settings.source_store(job.dataset).list(""), key=lambda item: item.key)
-    wrong = [item.key for item in listed if not _is_list(item.key)]
+    listed = list_files(job)
+    wrong = [file["key"] for file in listed if not _is_list(file["key"])]
     if wrong or not listed:
         raise ValueError(
             f"[sources.{job.dataset}] wanted files whose names begin with {', '.join(LISTS)} and end with "
             f"{', '.join(_ENDINGS)} below {job.settings.source(job.dataset).uri}, got {', '.join(wrong[:3]) or 'none'}"
         )
-    return [{"key": item.key, "size": item.size, "modified": str(item.modified)} for item in listed]
+    return listed
 
 
 def _is_list(key: str) -> bool:
@@ -97,9 +98,9 @@ def _read(store: Store, key: str) -> pa.Table:
     """Return the entries of one file; a ValueError names the file and the line that is wrong."""
     name = next(name for name in LISTS if _name(key).startswith(name))
     with store.open_input(key) as file:
-        if key.endswith(".parquet"):
+        if key.endswith(PARQUET):
             rows = pq.read_table(file)
-        elif key.endswith(_JSONL):
+        elif key.endswith(JSONL):
             rows = pa.Table.from_pylist(list(_objects(file, key)), schema=LISTS[name])
         else:
             rows = _words(list(_texts(file, key)), name, _name(key))
@@ -123,10 +124,9 @@ def _words(lines: list[str], name: str, file: str) -> pa.Table:
 
 
 def _objects(file: pa.NativeFile, key: str) -> Iterator[dict[str, Any]]:
-    for line in read_lines(file, max_bytes=_MAX_LINE_BYTES):
-        value, failure = parse_line(line)
+    for number, value, failure in read_objects(file, max_line_bytes=_MAX_LINE_BYTES):
         if failure:
-            raise ValueError(f"{key}: line {line.number + 1} cannot be read ({failure})")
+            raise ValueError(f"{key}: line {number} cannot be read ({failure})")
         yield value
 
 
