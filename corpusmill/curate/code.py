@@ -27,7 +27,6 @@ from corpusmill.curate.pii_rules import find_personal_data, personal_data_check,
 from corpusmill.curate.syntax import LANGUAGES, syntax_error_share
 from corpusmill.curate.verdicts import Judged
 
-_FEW_TEXTS = 1024
 _DEEPEST = 250
 """Brackets nested deeper (the C standard asks compilers for 63 levels) are no code; parsers would take minutes for them."""
 
@@ -117,14 +116,9 @@ def rules(parameters: Mapping[str, Any]) -> CodeRules:
 
 
 def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
-    """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes CodeRules.
-
-    Rows without text failed at extraction and get no verdict.
-    """
+    """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes CodeRules."""
     own = rules(parameters)
-    readable = texts.filter(texts["text"].is_valid())
-    parts = [_judge(readable.slice(row, _FEW_TEXTS), own) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
-    return pa.concat_tables(parts)
+    return verdicts.judge_in_batches(texts, lambda few: _judge(few, own))
 
 
 def checks(measured: pa.Table, own: CodeRules) -> list[Check]:

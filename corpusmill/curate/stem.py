@@ -22,7 +22,6 @@ from corpusmill.curate.pii_rules import find_personal_data, personal_data_check,
 from corpusmill.curate.verdicts import Judged
 from corpusmill.curate.web import WebRules, measure
 
-_FEW_TEXTS = 1024
 _FORMULA = re.compile(
     r"\$\$(?:[^$]{1,4000})\$\$"
     r"|(?<![\\$\w])\$(?![\s\d.,]*\$)(?:[^$\n\\]|\\.){1,400}\$(?![\w$])"
@@ -37,7 +36,7 @@ class StemRules:
     """Thresholds, each from the paper named."""
 
     languages: tuple[str, ...] = ("en",)
-    """Codes of lid.176; empty keeps every language."""
+    """ISO 639-1 codes, 639-3 where there is none (`language_codes`); empty keeps every language."""
     min_language_score: float = 0.5
     """Ours. FineWeb's 0.65 is for prose; formulas lower the score of English (measured on SymPy's manual)."""
     min_words: int = 50
@@ -86,14 +85,9 @@ def verdict_schema() -> pa.Schema:
 
 
 def judge(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
-    """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes StemRules.
-
-    Rows without text failed at extraction and get no verdict.
-    """
+    """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes StemRules."""
     own = rules(parameters)
-    readable = texts.filter(texts["text"].is_valid())
-    parts = [_judge(readable.slice(row, _FEW_TEXTS), own) for row in range(0, max(1, len(readable)), _FEW_TEXTS)]
-    return pa.concat_tables(parts)
+    return verdicts.judge_in_batches(texts, lambda few: _judge(few, own))
 
 
 def find_formulas(text: str) -> list[tuple[int, int]]:

@@ -12,6 +12,8 @@ from corpusmill.curate.rule_values import check_value
 from corpusmill.document import VERDICT_KEYS
 
 Rules = TypeVar("Rules")
+FEW_TEXTS = 1024
+"""Bounds what a judge holds of its texts at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,16 @@ def verdict_table(judged: Judged, checks: Callable[[pa.Table], Sequence[Check]])
     reasons = drop_reasons(len(measured), checks(measured))
     table = measured.add_column(1, keys["drop_reason"], reasons)
     return table.cast(pa.schema([keys.get(field.name, field) for field in table.schema]))
+
+
+def judge_in_batches(texts: pa.Table, judge_few: Callable[[pa.Table], pa.Table]) -> pa.Table:
+    """Return the verdicts of the rows that have a text, in their order; `judge_few` gets at most FEW_TEXTS of them.
+
+    Rows without text failed at extraction and get no verdict.
+    """
+    readable = texts.filter(texts["text"].is_valid())
+    starts = range(0, max(1, len(readable)), FEW_TEXTS)
+    return pa.concat_tables([judge_few(readable.slice(row, FEW_TEXTS)) for row in starts])
 
 
 def rules_from(kind: type[Rules], parameters: Mapping[str, Any]) -> Rules:

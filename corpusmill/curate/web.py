@@ -39,7 +39,6 @@ from corpusmill.curate.quality_rules import (
 from corpusmill.curate.text_statistics import STATISTICS, Measured, Reading, measure_texts
 from corpusmill.curate.verdicts import Judged
 
-_FEW_TEXTS = 1024
 _FOR_ALL_LANGUAGES = (
     "languages",
     "identifies_language",
@@ -148,7 +147,7 @@ _LENGTHS = (
     at_least("min_words", "words", "too_few_words"),
     at_most("max_words", "words", "too_many_words"),
 )
-_HEURISTICS = (
+HEURISTICS = (
     at_least("min_mean_word_characters", "mean_word_length", "words_too_short"),
     at_most("max_mean_word_characters", "mean_word_length", "words_too_long"),
     at_most("max_number_sign_ratio", "number_sign_token_ratio", "too_many_hash_signs"),
@@ -186,7 +185,7 @@ _HEURISTICS = (
     at_most("max_newline_ratio", "newline_token_ratio", "too_many_newlines"),
 )
 """In the order in which they name the drop reason: Gopher, C4, FineWeb."""
-_LIMITS = (*_LENGTHS, *_HEURISTICS)
+_LIMITS = (*_LENGTHS, *HEURISTICS)
 
 
 DECISIVE = ("language", "language_score", *(limit.statistic for limit in _LIMITS), *PII_STATISTICS)
@@ -207,14 +206,11 @@ def rules(parameters: Mapping[str, Any]) -> WebRules:
 def judge(texts: pa.Table, parameters: Mapping[str, Any], *, classifiers: Sequence[Classifier] = ()) -> pa.Table:
     """Return one verdict per EXTRACTED row that has a text, in their order; `parameters["rules"]` changes WebRules.
 
-    `classifiers` are those that `parameters["classifiers"]` names. Rows without text failed at extraction and get no
-    verdict.
+    `classifiers` are those that `parameters["classifiers"]` names.
     """
     own = rules(parameters)
     check_classifiers(classifiers, parameters)
-    readable = texts.filter(texts["text"].is_valid())
-    starts = range(0, max(1, len(readable)), _FEW_TEXTS)
-    return pa.concat_tables([_judge(readable.slice(row, _FEW_TEXTS), own, classifiers) for row in starts])
+    return verdicts.judge_in_batches(texts, lambda few: _judge(few, own, classifiers))
 
 
 def checks(measured: pa.Table, own: WebRules) -> list[Check]:
@@ -231,7 +227,7 @@ def checks(measured: pa.Table, own: WebRules) -> list[Check]:
 
 def heuristic_checks(measured: pa.Table, own: WebRules) -> list[Check]:
     """Return the rules of Gopher, C4 and FineWeb alone, on statistics and `language`; tiers where rules spare some."""
-    lengths, heuristics = limit_checks(_LENGTHS, measured, own), limit_checks(_HEURISTICS, measured, own)
+    lengths, heuristics = limit_checks(_LENGTHS, measured, own), limit_checks(HEURISTICS, measured, own)
     return [*lengths, *spare_best_tiers(heuristics, measured, own.spared_tiers_from)]
 
 
