@@ -1,6 +1,7 @@
 """From what was found to what happens: documents dropped for the reason `contaminated`, or the found spans cut out of them."""
 
-import numpy as np
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -86,21 +87,26 @@ def add_cuts(verdicts: pa.Table, decisions: pa.Table) -> pa.Table:
 
 
 def reject_contaminated(documents: pa.Table, index: ContaminationIndex) -> tuple[pa.Table, pa.Table]:
-    """Return SYNTHESIZED rows with `reject_reason` contaminated where something was found in an accepted one, and what."""
-    accepted = documents.filter(pc.is_null(documents["reject_reason"]))
-    found = find_contamination(accepted, index)
-    is_hit = pc.is_in(documents["doc_id"], value_set=found["doc_id"].combine_chunks())
-    is_new = pc.and_(is_hit, pc.is_null(documents["reject_reason"]))
-    reasons = pc.if_else(is_new, pa.scalar(REASON), documents["reject_reason"])
-    column = documents.schema.get_field_index("reject_reason")
-    return documents.set_column(column, documents.schema.field(column), reasons), found
+    """Return SYNTHESIZED rows with `reject_reason` contaminated where something was found in an accepted one, and what.
 
-
-def is_contaminated(doc_ids: pa.ChunkedArray, found: pa.Table) -> np.ndarray:
-    """Return whether anything was found in each document: the `is_broken` of a judge's Check."""
-    return np.asarray(pc.is_in(doc_ids, value_set=found["doc_id"].combine_chunks()))
+    The `meta` of such a row names the first item in it: `benchmark` and `benchmark_item`.
+    """
+    found = find_contamination(documents.filter(pc.is_null(documents["reject_reason"])), index)
+    first = {row["doc_id"]: row for row in reversed(found.to_pylist())}
+    reasons, meta = documents["reject_reason"].to_pylist(), documents["meta"].to_pylist()
+    for row, doc_id in enumerate(documents["doc_id"].to_pylist()):
+        if doc_id in first and reasons[row] is None:
+            reasons[row] = REASON
+            item = first[doc_id]
+            meta[row] = [*(meta[row] or []), ("benchmark", item["benchmark"]), ("benchmark_item", item["item"])]
+    return _with_column(_with_column(documents, "reject_reason", reasons), "meta", meta), found
 
 
 def _decisions(doc_ids: pa.ChunkedArray, reasons: list[str | None], edits: list[list[dict] | None]) -> pa.Table:
     arrays = [doc_ids, pa.array(reasons, pa.string()), pa.array(edits, pa.list_(EDIT))]
     return pa.Table.from_arrays(arrays, schema=DECISIONS)
+
+
+def _with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    field = table.schema.field(name)
+    return table.set_column(table.schema.get_field_index(name), field, pa.array(values, field.type))

@@ -192,6 +192,17 @@ class Store:
         filesystem, path = self.filesystem(key)
         return filesystem.open_input_file(path)
 
+    def map(self, key: str) -> pa.Buffer:
+        """Return an object's bytes; of a local file without reading them, shared by all processes that map it.
+
+        Raises FileNotFoundError.
+        """
+        location = self.uri(key)
+        if location.startswith(_S3):
+            return pa.py_buffer(self.read(key))
+        with pa.memory_map(location) as file:
+            return file.read_buffer()
+
     def open_output(self, key: str) -> PendingObject:
         """Start writing an object that becomes visible when it is published."""
         location = self._own(key)

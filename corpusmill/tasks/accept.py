@@ -1,6 +1,7 @@
 """synthesized/<dataset>/documents: what parsed and passed every verifier; the others stay, with their reason.
 
-One shard a file of requests. Code is run in a sandbox before and after its rewriting.
+One shard a file of requests. Code is run in a sandbox before and after its rewriting. With the parameter `contamination`
+(under `rules`, fields of ContaminationRules) an answer that holds a benchmark item is rejected, and its `meta` names it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.curate.contamination_policy import reject_contaminated
 from corpusmill.document import SYNTHESIZED
 from corpusmill.engines.inference import EngineIdentity
 from corpusmill.engines.shard import ShardContext
@@ -18,9 +20,11 @@ from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.tasks import completions, requests
 from corpusmill.tasks.behaviour import check_behaviour
+from corpusmill.tasks.contamination import found_table, note_found
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.inference import generator
 from corpusmill.tasks.seeds import SeedReader, seed_snapshot, seed_table
+from corpusmill.tasks.stored_index import index_parameters, items_version, stored_index
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
 
@@ -33,10 +37,12 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
+    items = {"items": items_version(job)} if "contamination" in job.parameters else {}
     return {
         "requests": job.upstream(requests.table(job.dataset)),
         "completions": job.upstream(completions.table(job.dataset)),
         "documents": job.upstream(seed_table(job), seed_snapshot(job)),
+        **items,
     }
 
 
@@ -50,12 +56,17 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             {"request_file": job.lake.store.key(file.path), "completion_files": list(map(job.lake.store.key, answers))}
             for file in job.lake.files(requests.table(job.dataset), [job.partition])
         ],
-        parameters={"recipe": job.parameters["recipe"], "identity": generator(job.settings).to_json()},
+        parameters={
+            "recipe": job.parameters["recipe"],
+            "identity": generator(job.settings).to_json(),
+            **_index_parameters(job),
+        },
     )
     counts = outcome_of(shards).counts
     reasons = [{"reason": name, "documents": number} for name, number in counts.dropped.items()]
     rate = round(counts.kept / counts.rows_in, 6) if counts.rows_in else 0.0
-    return outcome_of(shards, metrics={"accept_rate": rate}, tables={"reject_reasons": reasons})
+    tables = {"reject_reasons": reasons, "found": found_table(shards)}
+    return outcome_of(shards, metrics={"accept_rate": rate}, tables=tables)
 
 
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
@@ -71,6 +82,9 @@ def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], conte
         identity=EngineIdentity(**parameters["identity"]),
         instruments=Instruments(check_code=check_behaviour),
     )
+    if "contamination" in parameters:
+        judged, found = reject_contaminated(judged, stored_index(context.store, **parameters["contamination"]))
+        note_found(found, context)
     context.add_counts(acceptance_counts(judged))
     kept = judged.filter(pc.is_null(judged["reject_reason"]))
     context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
@@ -79,6 +93,12 @@ def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], conte
         for row in truncate_sample(rows, columns=["doc_id", "reject_reason", "text"], num_rows=3):
             context.sample(row)
     yield judged
+
+
+def _index_parameters(job: Job) -> dict[str, Any]:
+    """Return what a shard searches with, where the dataset asks for it."""
+    asked = job.parameters.get("contamination")
+    return {} if asked is None else {"contamination": index_parameters(job, asked.get("rules", {}))}
 
 
 def _answers(files: list[str], asked: pa.Table, context: ShardContext) -> pa.Table:

@@ -4,9 +4,7 @@ Searched is the extracted text of every document, whatever the rules say about i
 curated/benchmarks/items implicitly (it has one) and may change `rules`, fields of ContaminationRules.
 """
 
-import functools
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,19 +12,17 @@ import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
 from corpusmill.curate.contamination import CONTAMINATION, find_contamination
-from corpusmill.curate.contamination_build import build_index
-from corpusmill.curate.contamination_index import ContaminationIndex
 from corpusmill.curate.contamination_policy import REASON
-from corpusmill.curate.contamination_rules import ContaminationRules
-from corpusmill.engines.shard import ShardContext
-from corpusmill.lake.reading import read_batches, read_rows
-from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.engines.shard import ShardContext, ShardOutcome
+from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import benchmark_items, extract
+from corpusmill.tasks import extract
 from corpusmill.tasks.engine import outcome_of, run_on_shards
-from corpusmill.tasks.task import UNPARTITIONED, Job, Outcome
+from corpusmill.tasks.stored_index import index_parameters, items_version, stored_index
+from corpusmill.tasks.task import Job, Outcome
 
 _TEXT_COLUMNS = ("doc_id", "locator", "text", "failure")
+_FOUND = "found/"
 
 
 def table(dataset: str) -> str:
@@ -38,15 +34,10 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {
-        "extracted": job.upstream(extract.table(job.dataset)),
-        "items": job.upstream(benchmark_items.table(benchmark_items.SOURCE), UNPARTITIONED),
-    }
+    return {"extracted": job.upstream(extract.table(job.dataset)), "items": items_version(job)}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    items = job.lake.files(benchmark_items.table(benchmark_items.SOURCE), [UNPARTITIONED])
-    rules = ContaminationRules.from_json(job.parameters.get("rules", {}))
     shards = run_on_shards(
         "corpusmill.tasks.contamination:contamination_shard",
         job=job,
@@ -55,11 +46,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             {"text_file": job.lake.store.key(file.path)}
             for file in job.lake.files(extract.table(job.dataset), [job.partition])
         ],
-        parameters={"item_files": [job.lake.store.key(file.path) for file in items], "rules": rules.to_json()},
+        parameters=index_parameters(job, job.parameters.get("rules", {})),
     )
-    found = {name.partition("/")[2]: int(number) for name, number in _found(outcome_of(shards).metrics)}
-    rows = [{"benchmark": name, "matches": number} for name, number in sorted(found.items(), key=lambda it: -it[1])]
-    return outcome_of(shards, tables={"found": rows})
+    return outcome_of(shards, tables={"found": found_table(shards)})
 
 
 def contamination_shard(
@@ -73,27 +62,23 @@ def contamination_shard(
         num_hit = pc.count_distinct(found["doc_id"]).as_py()
         dropped = {REASON: num_hit} if num_hit else {}
         context.add_counts(Counts(rows_in=len(texts), kept=len(texts) - num_hit, dropped=dropped))
-        for row in pc.value_counts(found["benchmark"]).to_pylist():
-            context.note(f"found/{row['values']}", row["counts"])
+        note_found(found, context)
         for row in _samples(texts, found):
             context.sample(row)
         yield found
 
 
-def stored_index(store: Store, item_files: list[str], rules: Mapping[str, Any]) -> ContaminationIndex:
-    """Return the index of committed item files, built once in a process."""
-    return _build(json.dumps(store.settings.to_json()), tuple(item_files), json.dumps(dict(rules), sort_keys=True))
+def note_found(found: pa.Table, context: ShardContext) -> None:
+    """Count the rows of CONTAMINATION by benchmark, for `found_table`."""
+    for row in pc.value_counts(found["benchmark"]).to_pylist():
+        context.note(f"{_FOUND}{row['values']}", row["counts"])
 
 
-@functools.lru_cache(maxsize=2)
-def _build(store: str, item_files: tuple[str, ...], rules: str) -> ContaminationIndex:
-    opened = Store(StoreSettings.from_json(json.loads(store)))
-    parts = [read_rows(opened, file) for file in item_files]
-    return build_index(pa.concat_tables(parts), ContaminationRules.from_json(json.loads(rules)))
-
-
-def _found(metrics: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, number) for name, number in metrics.items() if name.startswith("found/")]
+def found_table(shards: Sequence[ShardOutcome]) -> list[dict[str, Any]]:
+    """Return how many matches all shards have of each benchmark, most first."""
+    notes = [item for item in outcome_of(shards).metrics.items() if item[0].startswith(_FOUND)]
+    ordered = sorted(notes, key=lambda item: (-float(item[1]), item[0]))
+    return [{"benchmark": name.removeprefix(_FOUND), "matches": int(number)} for name, number in ordered]
 
 
 def _samples(texts: pa.Table, found: pa.Table) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from corpusmill.curate.contamination_policy import (
     add_cuts,
     contamination_decisions,
     find_cuts,
-    is_contaminated,
     reject_contaminated,
 )
 from corpusmill.curate.contamination_rules import ContaminationPolicy
@@ -78,15 +77,12 @@ def test_cuts_join_the_edits_of_verdicts() -> None:
     assert add_cuts(verdicts, contamination_decisions(FOUND, DOCUMENTS, ContaminationPolicy())).equals(verdicts)
 
 
-def test_a_judge_asks_for_each_document() -> None:
-    assert is_contaminated(DOCUMENTS["doc_id"], FOUND).tolist() == [True, True, False]
-
-
 def test_synthesized_documents_are_rejected_and_earlier_reasons_stay() -> None:
     item = "Write a function to swap two numbers."
     texts = {"a": ("def swap", None), "b": (f"# {item}", None), "c": (item, "too_long")}
     rows = [
         {"doc_id": doc_id, "source": "s", "snapshot": "1", "text": text, "text_hash": "h", "reject_reason": reason}
+        | {"meta": [("num_chunks", "1")]}
         for doc_id, (text, reason) in texts.items()
     ]
     index = build_index(pa.table({"benchmark": ["mbpp"], "item": ["7"], "text": [item]}))
@@ -94,6 +90,9 @@ def test_synthesized_documents_are_rejected_and_earlier_reasons_stay() -> None:
     assert judged.schema == SYNTHESIZED
     assert judged["reject_reason"].to_pylist() == [None, "contaminated", "too_long"]
     assert (hits["doc_id"].to_pylist(), hits["item"].to_pylist()) == (["b"], ["7"])
+    chunks = ("num_chunks", "1")
+    named = [chunks, ("benchmark", "mbpp"), ("benchmark_item", "7")]
+    assert judged["meta"].to_pylist() == [[chunks], named, [chunks]]
 
 
 WRONG = {

@@ -30,6 +30,7 @@ def test_what_was_written_is_read(store: Store) -> None:
     assert store.read("a/b c|d.json") == b"second"
     assert store.read(store.uri("a/b c|d.json")) == b"second"
     assert store.size("a/b c|d.json") == 6
+    assert store.map("a/b c|d.json").to_pybytes() == b"second"
     assert store.key(store.uri("a/b c|d.json")) == "a/b c|d.json"
 
 
@@ -41,6 +42,8 @@ def test_an_absent_object_is_said_to_be_absent(store: Store) -> None:
         store.size("nothing")
     with pytest.raises(FileNotFoundError):
         store.open_input("nothing")
+    with pytest.raises(FileNotFoundError):
+        store.map("nothing")
     store.delete(["nothing"])
 
 
