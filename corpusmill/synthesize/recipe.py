@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from string import Template
 from typing import Any, Literal, get_args
 
+from corpusmill.curate.language_codes import language_code
 from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.masking import MASKS
 from corpusmill.synthesize.verify.registry import check_parameters
@@ -146,6 +147,8 @@ class OutputRule:
     def __post_init__(self) -> None:
         if self.form not in get_args(AnswerForm):
             raise ValueError(f"unknown answer form {self.form!r}; there are: {', '.join(get_args(AnswerForm))}")
+        if self.language is not None and language_code(self.language) != self.language:
+            raise ValueError(f"the language {self.language!r} is written {language_code(self.language)!r} here")
 
 
 @dataclass(frozen=True, kw_only=True)

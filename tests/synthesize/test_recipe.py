@@ -79,6 +79,7 @@ REFUSED = {
     "code run on a chunk": (lambda: Check(verifier="behaves_as_before", scope="chunk"), "scope 'chunk'"),
     "an unknown mask": (lambda: PrimaryInput(mask=("names",)), "cannot mask names; there are: code, formula"),
     "an unknown form": (lambda: OutputRule(form="xml"), "'xml'; there are: text, code_block"),
+    "another name of a language": (lambda: OutputRule(language="no"), "the language 'no' is written 'nb' here"),
     "an unknown preference": (lambda: PrimaryInput(prefer="best"), "first, prose, got 'best'"),
     "no room for a seed": (lambda: SeedRule(min_characters=9, max_characters=8), "got 9 and 8"),
     "no seeds": (lambda: SeedRule(max_characters=8, max_documents=0), "max_documents must be at least 1"),

