@@ -1,7 +1,6 @@
 """The curated stage of one dataset: six tables from records to documents, and two more for what a dataset asks for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -10,6 +9,7 @@ from assets.asset import lake_asset
 from assets.partitions import snapshots
 from corpusmill.curate.contamination_rules import ContaminationPolicy, ContaminationRules
 from corpusmill.curate.quality_rules import classifier_names
+from corpusmill.curate.urls_policy import UrlPolicy
 
 ITEMS = ("curated", "benchmarks", "items")
 URL_ENTRIES = ("curated", "url_lists", "entries")
@@ -23,20 +23,19 @@ DESCRIPTIONS = {
     "duplicates": "The removals of one snapshot, behind a guard: the partition fails when a source loses too much.",
     "contamination": "One row an item of a benchmark in a document: the span of characters where it stands, and how it was "
     "found.",
-    "urls": "One row a document: its canonical URL, and the list or the earlier page that takes it away.",
+    "url_versions": "Sees all snapshots. One row a document whose URL another snapshot has a better version of: the newest "
+    "or the oldest, as the dataset asks.",
+    "urls": "One row a document: its canonical URL, and the list, the earlier page or the better version that takes it away.",
     "documents": "What nothing dropped, edits applied: the dataset that everything later reads.",
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Removal:
-    """A table that takes documents away because their dataset asks for it."""
+WHOLE = ("resolution", "url_versions")
+"""Tables without partitions: they see all snapshots."""
 
-    lists: tuple[str, str, str]
-    """What documents are held against."""
-    parameters: Mapping[str, Any]
-    policy: Mapping[str, Any]
-    """What the documents task does with it."""
+Key = tuple[str, str, str]
+Step = tuple[str, str, list[Key], Mapping[str, Any]]
+"""Table, task, what it reads, and its parameters."""
 
 
 def curated_assets(
@@ -46,33 +45,29 @@ def curated_assets(
     judge: Mapping[str, Any],
     dedup: Mapping[str, Any],
     max_removed_share: float,
-    contamination: Mapping[str, Any] | None = None,
-    urls: Mapping[str, Any] | None = None,
+    drops: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[dg.AssetsDefinition]:
     """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents.
 
     `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
-    `contamination` (fields of ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (parameters
-    of corpusmill.tasks.urls) add the table of that name, of which documents then lose what it found; an empty one takes
-    all defaults. These two read the tables of `assets.curation_lists`.
+    `drops` adds the tables that it names, and what they find is neither deduplicated nor a document: `contamination`
+    (fields of ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (parameters of
+    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`.
     """
     records = ("sources", dataset, "records")
     key = {table: ("curated", dataset, table) for table in DESCRIPTIONS}
     classifiers = [("curated", name, "classifier") for name in classifier_names(judge)]
-    removals = _removals(contamination, urls)
-    steps: list[tuple[str, str, list[tuple[str, str, str]], Mapping[str, Any]]] = [
+    dropping = _dropping_steps(key, drops or {})
+    found_in = [key[table] for table in drops or {}]
+    asked = {"drops": _policies(drops)} if drops else {}
+    steps: list[Step] = [
         ("extracted", "extract", [records], extract),
         ("verdicts", "judge", [key["extracted"], *classifiers], judge),
-        ("signatures", "sign", [key["extracted"], key["verdicts"]], dedup),
+        *dropping,
+        ("signatures", "sign", [key["extracted"], key["verdicts"], *found_in], {**dedup, **asked}),
         ("resolution", "resolve", [key["signatures"], key["extracted"]], dedup),
         ("duplicates", "duplicates", [key["signatures"], key["resolution"]], {"max_removed_share": max_removed_share}),
-        *((table, table, [key["extracted"], it.lists], it.parameters) for table, it in removals.items()),
-        (
-            "documents",
-            "documents",
-            [key[table] for table in ("extracted", "verdicts", "duplicates", *removals)],
-            {table: it.policy for table, it in removals.items()},
-        ),
+        ("documents", "documents", [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in], asked),
     ]
     return [
         lake_asset(
@@ -80,22 +75,38 @@ def curated_assets(
             task=task,
             description=DESCRIPTIONS[table],
             deps=deps,
-            partitions_def=None if table == "resolution" else snapshots(dataset),
+            partitions_def=None if table in WHOLE else snapshots(dataset),
             parameters=parameters,
         )
         for table, task, deps, parameters in steps
     ]
 
 
-def _removals(contamination: Mapping[str, Any] | None, urls: Mapping[str, Any] | None) -> dict[str, _Removal]:
-    """Return what is asked for by table. Raises ValueError for a policy or rules that cannot be."""
-    found = {}
-    if contamination is not None:
-        rules = contamination.get("rules", {})
-        policy = {name: value for name, value in contamination.items() if name != "rules"}
+def _dropping_steps(key: Mapping[str, Key], drops: Mapping[str, Mapping[str, Any]]) -> list[Step]:
+    """Return the steps of the tables that are asked for. Raises ValueError for what cannot be asked."""
+    if unknown := sorted(set(drops) - {"contamination", "urls"}):
+        raise ValueError(f"drops are contamination and urls, got {', '.join(unknown)}")
+    _policies(drops)
+    steps: list[Step] = []
+    if "contamination" in drops:
+        rules = dict(drops["contamination"].get("rules", {}))
         ContaminationRules.from_json(rules)
+        steps.append(("contamination", "contamination", [key["extracted"], ITEMS], {"rules": rules}))
+    if "urls" in drops:
+        asked = drops["urls"]
+        judged = [key["extracted"], key["verdicts"]]
+        reads = [*judged, URL_ENTRIES]
+        if UrlPolicy.from_json(asked).sees_all_snapshots:
+            steps.append(("url_versions", "url_versions", judged, {"versions": asked["versions"]}))
+            reads.append(key["url_versions"])
+        steps.append(("urls", "urls", reads, asked))
+    return steps
+
+
+def _policies(drops: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what becomes of what each table found. Raises ValueError for a policy that cannot be."""
+    policies = {table: {} if table == "urls" else dict(asked) for table, asked in drops.items()}
+    for policy in policies.values():
+        policy.pop("rules", None)
         ContaminationPolicy.from_json(policy)
-        found["contamination"] = _Removal(lists=ITEMS, parameters={"rules": dict(rules)}, policy=policy)
-    if urls is not None:
-        found["urls"] = _Removal(lists=URL_ENTRIES, parameters=urls, policy={})
-    return found
+    return policies

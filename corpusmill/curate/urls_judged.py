@@ -1,6 +1,6 @@
 """One row a document for its URL: the canonical form, and the first rule that it breaks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,27 +20,35 @@ URLS = pa.schema(
         pa.field("drop_reason", pa.string()),
     ]
 )
-"""`drop_reason` is url_opted_out, url_blocked_domain, url_blocked_word, url_duplicate or null."""
+"""`drop_reason` is url_opted_out, url_blocked_domain, url_blocked_word, url_older_version, url_later_version, url_duplicate
+or null."""
 
 DUPLICATE = "url_duplicate"
 
 
-def judge_urls(documents: pa.Table, lists: UrlLists, is_duplicate: np.ndarray) -> pa.Table:
-    """Return URLS for a table with doc_id and url, in its order. A document without a URL breaks no rule."""
+def judge_urls(documents: pa.Table, lists: UrlLists, others: Sequence[Check]) -> pa.Table:
+    """Return URLS for a table with doc_id and url, in its order; `others` are about other documents of the same URLs.
+
+    A document without a URL breaks no rule.
+    """
     checks = [
         Check(reason=reason, is_broken=is_broken) for reason, is_broken in url_checks(documents["url"], lists).items()
     ]
-    reasons = drop_reasons(len(documents), [*checks, Check(reason=DUPLICATE, is_broken=is_duplicate)])
+    reasons = drop_reasons(len(documents), [*checks, *others])
     arrays = [documents["doc_id"], canonical_urls(documents["url"]), pa.array(reasons, pa.string())]
     return pa.Table.from_arrays(arrays, schema=URLS)
 
 
 def hash_urls(documents: pa.Table, lists: UrlLists) -> np.ndarray:
     """Return the 64-bit hash of each document's canonical URL; 0 where it has none, or a list takes the document away."""
-    urls = canonical_urls(documents["url"])
-    hashes = _hash_rows(*text_buffers(urls))
     is_out = np.logical_or.reduce(list(url_checks(documents["url"], lists).values()))
-    hashes[is_out | np.asarray(pc.is_null(urls))] = 0
+    return np.where(is_out, np.uint64(0), hash_canonical(canonical_urls(documents["url"])))
+
+
+def hash_canonical(urls: pa.ChunkedArray) -> np.ndarray:
+    """Return the 64-bit hash of each canonical URL; 0 for a null."""
+    hashes = _hash_rows(*text_buffers(urls))
+    hashes[np.asarray(pc.is_null(urls))] = 0
     return np.asarray(hashes)
 
 

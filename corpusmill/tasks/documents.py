@@ -1,11 +1,10 @@
 """curated/<dataset>/documents: what nothing dropped, with the edits of its verdict applied. One shard a verdict file.
 
 Rows in are all judged documents, so the counts are the funnel of the dataset: rules and duplicates by reason. With the
-parameters `urls` and `contamination` the tables of these names drop and cut as well; the latter's value is the policy.
+parameter `drops` the tables `urls` and `contamination` drop and cut as well (`corpusmill.tasks.drops`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -13,13 +12,13 @@ import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.apply import curated_documents
-from corpusmill.curate.contamination_policy import add_cuts, contamination_decisions
-from corpusmill.curate.contamination_rules import ContaminationPolicy
+from corpusmill.curate.contamination_policy import add_cuts
 from corpusmill.document import DOCUMENTS
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches, read_rows
 from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import contamination, duplicates, extract, judge, urls
+from corpusmill.tasks import duplicates, extract, judge
+from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, read_drops
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
@@ -37,15 +36,13 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    upstream = {"extracted": extract, "verdicts": judge, "duplicates": duplicates, **_optional(job)}
-    return {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()}
+    upstream = {"extracted": extract, "verdicts": judge, "duplicates": duplicates}
+    return {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()} | drop_versions(job)
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    removals = {
-        name: [job.lake.store.key(file.path) for file in job.lake.files(task.table(job.dataset), [job.partition])]
-        for name, task in {"duplicates": duplicates, **_optional(job)}.items()
-    }
+    removed = job.lake.files(duplicates.table(job.dataset), [job.partition])
+    removals = {"duplicates": [job.lake.store.key(file.path) for file in removed], **drop_files(job)}
     shards = run_on_shards(
         "corpusmill.tasks.documents:documents_shard",
         job=job,
@@ -71,32 +68,18 @@ def documents_shard(
 ) -> Iterator[pa.Table]:
     """Yield the DOCUMENTS that one verdict file keeps."""
     removed = _removed(inputs["duplicates"], context)
-    by_url = _rows(inputs.get("urls", []), context, urls.URLS)
-    found = _rows(inputs.get("contamination", []), context, contamination.CONTAMINATION)
-    policy = ContaminationPolicy.from_json(parameters.get("contamination", {}))
+    drops = read_drops(inputs, parameters, context.store)
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
         for texts in read_batches(context.store, text_file):
             readable = texts.filter(pc.is_null(texts["failure"]))
-            decisions = contamination_decisions(found, readable, policy)
-            reasons = _drop_reasons(readable, verdicts, [by_url, decisions, removed])
+            by_url, decisions = drops.decide(readable)
+            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed])
             context.add_counts(_counts(reasons))
             kept = curated_documents(readable.filter(pc.is_null(reasons)), add_cuts(verdicts, decisions))
             context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
             for row in truncate_sample(kept, columns=["doc_id", "title", "language", "license", "text"], num_rows=2):
                 context.sample(row)
             yield kept
-
-
-def _optional(job: Job) -> dict[str, ModuleType]:
-    return {
-        name: task for name, task in {"urls": urls, "contamination": contamination}.items() if name in job.parameters
-    }
-
-
-def _rows(files: list[str], context: ShardContext, schema: pa.Schema) -> pa.Table:
-    return pa.concat_tables(
-        [schema.empty_table(), *(read_rows(context.store, file) for file in files)], promote_options="permissive"
-    )
 
 
 def _removed(files: list[str], context: ShardContext) -> pa.Table:
@@ -109,18 +92,13 @@ def _removed(files: list[str], context: ShardContext) -> pa.Table:
     return pa.table({"doc_id": rows["doc_id"], "drop_reason": reason})
 
 
-def _drop_reasons(texts: pa.Table, verdicts: pa.Table, others: Sequence[pa.Table]) -> pa.ChunkedArray:
-    """Return the drop reason of each text, in its order: that of its verdict, else of the first other table, else null."""
-    judged = pc.index_in(texts["doc_id"], value_set=verdicts["doc_id"].combine_chunks())
+def _drop_reasons(texts: pa.Table, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
+    """Return the first drop reason of each text, in its order, null where it is kept. The first table has the verdicts."""
+    judged = pc.index_in(texts["doc_id"], value_set=tables[0]["doc_id"].combine_chunks())
     if judged.null_count:
         missing = texts.filter(pc.is_null(judged))["doc_id"][0].as_py()
         raise ValueError(f"document {missing} has no verdict; materialize the verdicts of its partition again")
-    return pa.chunked_array([pc.coalesce(*(_reasons(texts, table) for table in (verdicts, *others)))])
-
-
-def _reasons(texts: pa.Table, table: pa.Table) -> pa.Array:
-    places = pc.index_in(texts["doc_id"], value_set=table["doc_id"].combine_chunks())
-    return table["drop_reason"].combine_chunks().take(places.combine_chunks())
+    return first_reasons(texts, tables)
 
 
 def _counts(reasons: pa.ChunkedArray) -> Counts:

@@ -1,4 +1,8 @@
-"""curated/<dataset>/signatures: MinHash signatures of the documents that no rule dropped. One shard a verdict file."""
+"""curated/<dataset>/signatures: MinHash signatures of the documents that no rule dropped. One shard a verdict file.
+
+With the parameter `drops` those that the tables `urls` and `contamination` drop have none either: who is kept of two
+duplicates must not be one that goes anyway. The other parameters are DedupParameters.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +16,7 @@ from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import extract, judge
+from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, read_drops
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
 from corpusmill.tasks.task import Job, Outcome
@@ -31,16 +36,18 @@ def inputs(job: Job) -> dict[str, Any]:
     return {
         "verdicts": job.upstream(judge.table(job.dataset)),
         "extracted": job.upstream(extract.table(job.dataset)),
+        **drop_versions(job),
     }
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     files = job.lake.files(judge.table(job.dataset), [job.partition])
+    drops = drop_files(job)
     shards = run_on_shards(
         "corpusmill.tasks.sign:sign_shard",
         job=job,
         attempt=attempt,
-        inputs=[{"verdict_file": job.lake.store.key(file.path)} for file in files],
+        inputs=[{"verdict_file": job.lake.store.key(file.path), **drops} for file in files],
         parameters=job.parameters,
     )
     return outcome_of(shards)
@@ -48,14 +55,17 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield the signatures of the kept documents of one verdict file."""
+    drops = read_drops(inputs, parameters, context.store)
+    dedup = {name: value for name, value in parameters.items() if name != "drops"}
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
         kept = pc.filter(verdicts["doc_id"], pc.is_null(verdicts["drop_reason"]))
         for texts in read_batches(context.store, text_file, columns=TEXT_COLUMNS):
-            wanted = texts.filter(pc.is_in(texts["doc_id"], value_set=kept.combine_chunks()))
+            judged = texts.filter(pc.is_in(texts["doc_id"], value_set=kept.combine_chunks()))
+            wanted = judged.filter(pc.is_null(first_reasons(judged, drops.decide(judged))))
             named = wanted.add_column(
                 2, pa.field("text_file", pa.string(), nullable=False), pa.array([text_file] * len(wanted), pa.string())
             )
-            signatures = sign(named, dict(parameters))
+            signatures = sign(named, dedup)
             context.add_counts(Counts(rows_in=len(named), kept=len(signatures)))
             context.note("shingles", pc.sum(signatures["num_shingles"]).as_py() or 0)
             yield signatures

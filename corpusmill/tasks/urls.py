@@ -1,12 +1,11 @@
 """curated/<dataset>/urls: each document's canonical URL, and whether a list or an earlier page takes it away.
 
-A partition is one piece, as an earlier page may lie in any of its files: of documents with the same canonical URL the
-first in the order of files and rows stays. Parameters: `duplicates` (`drop` or `keep`), and for opt-outs `agents` and
-`as_of` (a date as YYYY-MM-DD). Memory: about 25 bytes a document, and the lists.
+A partition is one piece, as an earlier page may lie in any of its files: of documents with the same canonical URL that
+their verdict keeps the first in the order of files and rows stays. Versions of a page in several snapshots are decided by
+`url_versions`. Parameters are those of UrlPolicy. Memory: about 25 bytes a document, and the lists.
 """
 
-import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
-from corpusmill.curate.urls_judged import URLS, find_repeated, hash_urls, judge_urls
+from corpusmill.curate.urls_judged import DUPLICATE, URLS, find_repeated, hash_urls, judge_urls
 from corpusmill.curate.urls_lists import UrlLists
-from corpusmill.lake.reading import read_batches
+from corpusmill.curate.urls_policy import UrlPolicy
+from corpusmill.curate.urls_versions import REASONS
+from corpusmill.curate.verdicts import Check
 from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import extract, url_lists
+from corpusmill.tasks import extract, judge, url_lists, url_versions
+from corpusmill.tasks.judged_urls import judged_urls
 from corpusmill.tasks.task import UNPARTITIONED, Job, Outcome, partition_writer, truncate_sample
-
-_PARAMETERS = ("duplicates", "agents", "as_of")
-_COLUMNS = ("doc_id", "url", "failure")
-_BATCH_ROWS = 65_536
 
 
 def table(dataset: str) -> str:
@@ -35,25 +33,28 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
+    policy = UrlPolicy.from_json(job.parameters)
+    versions = {"versions": url_versions.decisions_about(job)} if policy.sees_all_snapshots else {}
     return {
         "extracted": job.upstream(extract.table(job.dataset)),
+        "verdicts": job.upstream(judge.table(job.dataset)),
+        **versions,
         "lists": job.upstream(url_lists.table(url_lists.SOURCE), UNPARTITIONED),
     }
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    _check_parameters(job.parameters)
-    lists = _lists(job)
-    num_rows = sum(file.num_rows for file in job.lake.files(extract.table(job.dataset), [job.partition]))
-    is_repeated = np.zeros(num_rows, np.bool_)
-    if _drops_duplicates(job.parameters):
-        is_repeated = find_repeated(hash_urls(rows, lists) for rows in _documents(job))
+    policy = UrlPolicy.from_json(job.parameters)
+    lists = _lists(job, policy)
+    is_repeated = _find_repeated(job, lists, policy)
+    worse = url_versions.worse_documents(job) if policy.sees_all_snapshots else pa.array([], pa.string())
     counts = Counts()
     samples: list[dict[str, Any]] = []
     with partition_writer(job, attempt, name="urls") as writer:
         at = 0
-        for rows in _documents(job):
-            judged = judge_urls(rows, lists, is_repeated[at : at + len(rows)])
+        for rows in judged_urls(job, job.partition):
+            others = _checks(rows, is_repeated[at : at + len(rows)], worse, policy)
+            judged = judge_urls(rows, lists, others)
             at += len(rows)
             dropped = count_reasons(judged["drop_reason"])
             counts += Counts(rows_in=len(rows), kept=len(rows) - sum(dropped.values()), dropped=dropped)
@@ -63,33 +64,28 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     return Outcome(files=writer.files, counts=counts, samples=samples[:10])
 
 
-def _documents(job: Job) -> Iterator[pa.Table]:
-    """Yield doc_id and url of the documents that have a text, in the order of files and rows."""
-    for file in job.lake.files(extract.table(job.dataset), [job.partition]):
-        key = job.lake.store.key(file.path)
-        for batch in read_batches(job.lake.store, key, columns=_COLUMNS, batch_rows=_BATCH_ROWS):
-            yield batch.filter(pc.is_null(batch["failure"]))
+def _checks(rows: pa.Table, is_repeated: np.ndarray, worse: pa.Array, policy: UrlPolicy) -> list[Check]:
+    repeated = Check(reason=DUPLICATE, is_broken=is_repeated)
+    if not policy.sees_all_snapshots:
+        return [repeated]
+    is_worse = np.asarray(pc.is_in(rows["doc_id"], value_set=worse))
+    return [Check(reason=REASONS[policy.versions], is_broken=is_worse), repeated]
 
 
-def _lists(job: Job) -> UrlLists:
+def _find_repeated(job: Job, lists: UrlLists, policy: UrlPolicy) -> np.ndarray:
+    """Return whether an earlier document of the partition that nothing drops has the same URL, in the order of documents."""
+    if policy.duplicates == "keep":
+        return np.zeros(
+            sum(file.num_rows for file in job.lake.files(judge.table(job.dataset), [job.partition])), np.bool_
+        )
+    return find_repeated(
+        np.where(np.asarray(pc.is_null(rows["drop_reason"])), hash_urls(rows, lists), np.uint64(0))
+        for rows in judged_urls(job, job.partition)
+    )
+
+
+def _lists(job: Job, policy: UrlPolicy) -> UrlLists:
     entries = job.lake.read(url_lists.table(url_lists.SOURCE), partitions=[UNPARTITIONED]).select(
         url_lists.ENTRIES.names
     )
-    as_of = job.parameters.get("as_of")
-    parameters = {
-        "agents": tuple(job.parameters.get("agents", ())),
-        "as_of": None if as_of is None else datetime.date.fromisoformat(as_of),
-    }
-    return url_lists.entries_to_lists(entries, parameters)
-
-
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    if unknown := sorted(set(parameters) - set(_PARAMETERS)):
-        raise ValueError(f"unknown parameter {', '.join(unknown)} of URLs; known are {', '.join(_PARAMETERS)}")
-
-
-def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
-    given = parameters.get("duplicates", "drop")
-    if given not in ("drop", "keep"):
-        raise ValueError(f"the parameter duplicates is drop or keep, got {given!r}")
-    return bool(given == "drop")
+    return url_lists.entries_to_lists(entries, {"agents": policy.agents, "as_of": policy.day})

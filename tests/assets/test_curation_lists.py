@@ -41,7 +41,7 @@ JUDGE = {"judge": "stem", "rules": {"languages": [], "min_formulas": 0, "min_wor
 JOBS = ["sources_pages", "curated_benchmarks", "curated_url_lists", "curated_pages"]
 
 
-def chosen_assets(**asked: Any) -> list[dg.AssetsDefinition]:
+def chosen_assets(drops: dict[str, Any] | None = None) -> list[dg.AssetsDefinition]:
     """Return the assets in the order in which the front door finds them: stages, then names of modules."""
     pages = curated_assets(
         "pages",
@@ -49,12 +49,12 @@ def chosen_assets(**asked: Any) -> list[dg.AssetsDefinition]:
         judge=JUDGE,
         dedup=FINEWEB.to_json(),
         max_removed_share=0.9,
-        **asked,
+        drops=drops,
     )
     return [*source_assets("pages", description="Pages."), *benchmark_assets(), *pages, *url_list_assets()]
 
 
-ASSETS = chosen_assets(contamination={}, urls={})
+ASSETS = chosen_assets({"contamination": {}, "urls": {}})
 
 
 @pytest.fixture
@@ -184,7 +184,8 @@ def test_lists_are_no_datasets_with_snapshots_and_are_made_before_they_are_read(
     assert job_order(ASSETS) == JOBS
     inputs = {asset.key.path[-1]: {key.path[-1] for key in asset.dependency_keys} for asset in ASSETS}
     assert inputs["contamination"] == {"extracted", "items"}
-    assert inputs["urls"] == {"extracted", "entries"}
+    assert inputs["urls"] == {"extracted", "verdicts", "entries"}
+    assert inputs["signatures"] == {"extracted", "verdicts", "contamination", "urls"}
     assert inputs["documents"] == {"extracted", "verdicts", "duplicates", "contamination", "urls"}
 
 
@@ -200,4 +201,4 @@ def test_a_dataset_that_asks_for_nothing_has_no_such_tables() -> None:
 )
 def test_a_policy_that_cannot_be_is_refused_when_the_project_loads(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        chosen_assets(contamination=asked)
+        chosen_assets({"contamination": asked})

@@ -33,7 +33,7 @@ def put_lists(folder: Path) -> None:
     put(folder, "lists/blocked_domains.txt", "# bad ones\nBad.com\n\n*.evil.org\n")
     put(folder, "lists/ut1/blocked_domains_2.txt.gz", gzip.compress(b"worse.com\r\n"))
     put(folder, "lists/blocked_words_anywhere.txt", "poker\n")
-    put(folder, "lists/blocked_words.jsonl", '{"word": "win", "kind": "soft"}\n')
+    put(folder, "lists/blocked_words.ndjson", '{"word": "win", "kind": "soft"}\n')
     since = pa.array([None, datetime.date(2030, 1, 1)], pa.date32())
     outs = pa.table({"domain": ["out.net", "later.net"], "path_prefix": ["/private/", None], "since": since})
     pq.write_table(outs, folder / "lists" / "opt_outs.parquet")
@@ -85,6 +85,7 @@ def test_a_wrong_list_fails_the_task(tmp_path: Path, files: dict[str, str | byte
         run("url_lists", arguments(settings_for(tmp_path), "url_lists", "all"))
 
 
+KEEPS_ALL = {"languages": [], "min_formulas": 0, "min_words": 1}
 PAGES = {
     "a.jsonl": [
         ("https://www.example.com/a/index.html?utm_source=x", "http://example.com/a", None),
@@ -113,6 +114,7 @@ def test_each_document_has_its_canonical_url_and_the_first_reason(tmp_path: Path
         ("url_lists", arguments(settings, "url_lists", "all")),
         ("records", arguments(settings, "web", "2024")),
         ("extract", arguments(settings, "web", "2024", method="plain")),
+        ("judge", arguments(settings, "web", "2024", judge="stem", rules=KEEPS_ALL)),
     ):
         run(task, given)
     judged = arguments(settings, "web", "2024", as_of="2024-06-01")
@@ -125,7 +127,9 @@ def test_each_document_has_its_canonical_url_and_the_first_reason(tmp_path: Path
     assert is_current("urls", judged)
     kept = run("urls", arguments(settings, "web", "2024", duplicates="keep", as_of="2030-01-01"))
     assert kept["counts"]["dropped"] == {"url_blocked_domain": 2, "url_blocked_word": 1, "url_opted_out": 2}
-    with pytest.raises(ValueError, match="the parameter duplicates is drop or keep, got 'no'"):
+    with pytest.raises(ValueError, match="the parameter duplicates is drop, keep, got 'no'"):
         run("urls", arguments(settings, "web", "2024", duplicates="no"))
-    with pytest.raises(ValueError, match="unknown parameter duplicate of URLs; known are duplicates, agents, as_of"):
+    with pytest.raises(
+        ValueError, match="unknown parameter duplicate of URLs; known are duplicates, versions, agents, as_of"
+    ):
         run("urls", arguments(settings, "web", "2024", duplicate="keep"))

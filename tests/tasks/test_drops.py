@@ -17,9 +17,11 @@ PAGES = [
 ]
 
 
-def kept(folder: Path, **optional: Any) -> dict[str, Any]:
+def kept(
+    folder: Path, drops: dict[str, Any] | None = None, *, pages: list[tuple[str, str]] = PAGES, min_words: int = 1
+) -> dict[str, Any]:
     files = {
-        "web/2024/a.jsonl": [{"url": url, "text": text} for url, text in PAGES],
+        "web/2024/a.jsonl": [{"url": url, "text": text} for url, text in pages],
         "benchmarks/mbpp.jsonl": [{"text": ITEM}],
         "lists/blocked_domains.jsonl": [{"domain": "bad.com"}],
     }
@@ -32,7 +34,8 @@ def kept(folder: Path, **optional: Any) -> dict[str, Any]:
         "url_lists": {"uri": "lists", "format": "jsonl"},
     }
     settings = settings_from_table({"spark": {"engine": "plain"}, "sources": sources}, base=folder)
-    rules = {"languages": [], "min_formulas": 0, "min_words": 1}
+    rules = {"languages": [], "min_formulas": 0, "min_words": min_words}
+    asked = {} if drops is None else {"drops": drops}
     result: dict[str, Any] = {}
     for task, dataset, partition, parameters in (
         ("benchmark_items", "benchmarks", "all", {}),
@@ -42,10 +45,10 @@ def kept(folder: Path, **optional: Any) -> dict[str, Any]:
         ("judge", "web", "2024", {"judge": "stem", "rules": rules}),
         ("urls", "web", "2024", {}),
         ("contamination", "web", "2024", {}),
-        ("sign", "web", "2024", {}),
+        ("sign", "web", "2024", asked),
         ("resolve", "web", "all", {}),
         ("duplicates", "web", "2024", {"max_removed_share": 1.0}),
-        ("documents", "web", "2024", optional),
+        ("documents", "web", "2024", asked),
     ):
         given = {"settings": settings.to_json(), "dataset": dataset, "partition": partition, "parameters": parameters}
         result = execute(task, given, lambda message, numbers: None)
@@ -58,13 +61,35 @@ def test_an_asset_that_does_not_ask_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_an_asset_that_asks_loses_what_was_found(tmp_path: Path) -> None:
-    found = kept(tmp_path, urls={}, contamination={})
+    found = kept(tmp_path, {"urls": {}, "contamination": {}})
     assert found == {"dropped": {"contaminated": 2, "url_blocked_domain": 1}, "texts": dict(PAGES[:1])}
 
 
 def test_long_documents_are_cut(tmp_path: Path) -> None:
-    found = kept(tmp_path, contamination={"action": "cut"})
+    found = kept(tmp_path, {"contamination": {"action": "cut"}})
     assert found["dropped"] == {"contaminated": 1}
     text = found["texts"]["http://example.com/long"]
     assert "swap" not in text
     assert len(text) == len(PAGES[3][1]) - len(ITEM[:-1]) - 400
+
+
+def test_of_one_page_under_two_spellings_of_its_url_one_stays(tmp_path: Path) -> None:
+    """Whichever deduplication would keep: what the URL takes away is no candidate to be kept."""
+    first = [(f"http://example.com/{number}", f"Page {number}.") for number in range(8)]
+    pages = [page for url, text in first for page in ((url, text), (f"{url}?utm_source=mail", text))]
+    assert kept(tmp_path, {"urls": {}}, pages=pages) == {"dropped": {"url_duplicate": 8}, "texts": dict(first)}
+
+
+def test_a_page_that_its_text_condemns_takes_no_other_away(tmp_path: Path) -> None:
+    pages = [("http://example.com/a", "Try later."), ("http://example.com/a/", "A page about rivers.")]
+    found = kept(tmp_path, {"urls": {}}, pages=pages, min_words=3)
+    assert found == {"dropped": {"too_few_words": 1}, "texts": dict(pages[1:])}
+
+
+def test_a_contaminated_document_is_no_reason_to_drop_its_copy_of_another_wording(tmp_path: Path) -> None:
+    rivers = "".join(
+        f"River number {number} flows to the sea by town number {number + 1}. " for number in range(40)
+    ).strip()
+    pages = [("http://example.com/a", f"{rivers} {ITEM}"), ("http://example.com/b", rivers)]
+    found = kept(tmp_path, {"contamination": {}}, pages=pages)
+    assert found == {"dropped": {"contaminated": 1}, "texts": dict(pages[1:])}
