@@ -1,9 +1,11 @@
 """Rules by language: where they come from, and that a row is judged by its own language's."""
 
+import pyarrow as pa
 import pytest
 
 from corpusmill.curate import web
 from corpusmill.curate.language_profile import stop_words, thresholds, word_shares
+from corpusmill.curate.language_quantiles import MIN_TEXTS, quantile_thresholds
 from corpusmill.curate.language_rules import LANGUAGE_RULES
 
 ENGLISH = "We have seen that all of the people in the town like to walk along the river in the evening."
@@ -55,3 +57,26 @@ def test_row_is_judged_by_its_language(text_rows, by_language, reason):
 def test_rules_that_no_language_can_have_alone_are_refused():
     with pytest.raises(ValueError, match="masks_pii, min_word cannot differ for 'de'; what can: "):
         web.WebRules(by_language={"de": {"masks_pii": False, "min_word": 3}})
+
+
+def verdicts(**statistics: list[float]) -> pa.Table:
+    """Verdicts of 200 texts whose statistics are 0, but for the ones given, which repeat."""
+    names = {limit.statistic for limit in web.HEURISTICS}
+    values = {name: statistics.get(name, [0.0]) for name in names}
+    return pa.table({name: (given * MIN_TEXTS)[:MIN_TEXTS] for name, given in values.items()})
+
+
+def test_a_threshold_by_quantile_drops_the_share_that_it_drops_of_english():
+    english = verdicts(newline_token_ratio=[0.1, 0.2, 0.3, 0.4], mean_word_length=[2.0, 5.0, 6.0, 7.0])
+    own = verdicts(newline_token_ratio=[0.5, 0.6, 0.7, 0.8], mean_word_length=[1.0, 1.5, 2.0, 12.0])
+    moved = quantile_thresholds(own, english)
+    assert moved["max_newline_ratio"] == 0.7, "one in four is above"
+    assert moved["min_mean_word_characters"] == 1.5, "one in four is below"
+    assert moved["max_mean_word_characters"] == 12.0, "English loses none, so none is lost"
+    assert moved["max_top_ngram_shares"] == list(web.WebRules().max_top_ngram_shares)
+    assert web.WebRules(by_language={"xx": moved})
+
+
+def test_thresholds_by_quantile_need_texts():
+    with pytest.raises(ValueError, match="need 200 verdicts of each language, got 3"):
+        quantile_thresholds(verdicts().slice(0, 3), verdicts())
