@@ -170,8 +170,9 @@ def load_settings(path: str | Path | None = None) -> Settings:
         if path or os.environ.get(SETTINGS_VARIABLE):
             raise ValueError(f"the settings file {file} does not exist; make it or unset {SETTINGS_VARIABLE}")
         return settings_from_table({}, base=Path.cwd())
+    text = _read_text(file)
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not valid TOML: {error}") from error
     try:
@@ -205,6 +206,23 @@ def settings_from_table(table: Mapping[str, Any], *, base: Path) -> Settings:
         launcher=table.get("launcher", "in_process"),
         dagster_profile=table.get("dagster_profile", "dagster.yaml"),
     )
+
+
+def _read_text(file: Path) -> str:
+    """Return a file's text, without the mark that some editors put before it."""
+    try:
+        data = file.read_bytes()
+    except IsADirectoryError as error:
+        raise ValueError(f"{file} is a folder; name the settings file in it, such as {file / DEFAULT_FILE}") from error
+    except OSError as error:
+        raise ValueError(f"the settings file {file} cannot be read: {error.strerror}; make it readable") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{file} is not UTF-8: byte {error.start} (line {line}) is 0x{data[error.start]:02x}; save the file as UTF-8"
+        ) from error
 
 
 def _sample_sources(state_folder: str) -> dict[str, dict[str, Any]]:

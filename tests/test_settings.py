@@ -66,6 +66,35 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_settings(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"launcher = 'in_process'\n# caf\xe9\n",
+            r"corpusmill.toml is not UTF-8: byte 29 \(line 2\) is 0xe9; save .* as UTF-8",
+        ),
+        ("launcher = 'in_process'\n".encode("utf-16"), r"is not UTF-8: byte 0 \(line 1\) is 0xff"),
+        (b"launcher = 'in\x00process'\n", "corpusmill.toml is not valid TOML: Found invalid character"),
+    ],
+)
+def test_bytes_that_are_no_text_are_named(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "corpusmill.toml").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        load_settings(tmp_path / "corpusmill.toml")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "corpusmill.toml").write_bytes(b"\xef\xbb\xbfstate_folder = 'x'\r\n")
+    assert load_settings(tmp_path / "corpusmill.toml").state_folder == str(tmp_path / "x")
+
+
+def test_what_is_no_readable_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is a folder; name the settings file in it, such as .*/corpusmill\.toml"):
+        load_settings(tmp_path)
+    with pytest.raises(ValueError, match=r"the settings file /proc/self/mem cannot be read: Input/output error"):
+        load_settings("/proc/self/mem")
+
+
 def test_a_source_that_is_not_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"set \[sources.books\] with uri and format"):
         load(tmp_path, "").source("books")
