@@ -23,6 +23,8 @@ from corpusmill.lake.store import Store, StoredObject
 
 _DELETE_BATCH = 1000
 _ENDED = "maintenance"
+MIN_ORPHAN_AGE_DAYS = 1 / 24
+"""An hour: nothing names the files of a run before its commit, so a shorter age would end runs that have just begun."""
 MAX_DAYS = 36_500
 """A hundred years: no lake is older, and no date overflows."""
 
@@ -56,11 +58,12 @@ def maintain(
 
     `now` needs a time zone. The orphan age must exceed the longest run: nothing names a run's files before its commit.
     """
-    is_possible = 0 <= keep_snapshots_days <= MAX_DAYS and 0 < orphan_age_days <= MAX_DAYS
+    is_possible = 0 <= keep_snapshots_days <= MAX_DAYS and MIN_ORPHAN_AGE_DAYS <= orphan_age_days <= MAX_DAYS
     if not is_possible or now.tzinfo is None:
         raise ValueError(
-            f"maintenance needs keep_snapshots_days of 0 or more, orphan_age_days above 0, both at most {MAX_DAYS:,}, and a "
-            f"`now` with time zone, got {keep_snapshots_days}, {orphan_age_days} and {now}"
+            f"maintenance needs keep_snapshots_days of 0 or more, orphan_age_days of {MIN_ORPHAN_AGE_DAYS:.3f} (an hour) or "
+            f"more, both at most {MAX_DAYS:,}, and a `now` with time zone, got {keep_snapshots_days}, {orphan_age_days} and "
+            f"{now}; give an orphan age above the longest run"
         )
     tables = list_tables(catalog)
     expired = sum(_expire(catalog, table, now - timedelta(days=keep_snapshots_days)) for table in tables)

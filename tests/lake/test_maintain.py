@@ -156,9 +156,13 @@ def test_maintenance_repeats_without_finding_more(lake: Lake) -> None:
     assert doc_ids(lake) == ["2"]
 
 
-@pytest.mark.parametrize(("keep_days", "orphan_days"), [(-1.0, 7.0), (30.0, 0.0), (30.0, -1.0)])
+@pytest.mark.parametrize(
+    ("keep_days", "orphan_days"), [(-1.0, 7.0), (30.0, 0.0), (30.0, -1.0), (30.0, 0.01), (30.0, float("nan"))]
+)
 def test_ages_that_would_delete_work_in_progress_are_refused(lake: Lake, keep_days: float, orphan_days: float) -> None:
-    with pytest.raises(ValueError, match="orphan_age_days above 0"):
+    with pytest.raises(
+        ValueError, match=r"orphan_age_days of 0\.042 \(an hour\) or more.* give an orphan age above the longest run"
+    ):
         maintain(lake, keep_days=keep_days, orphan_days=orphan_days)
 
 
