@@ -9,6 +9,7 @@ from assets.asset import lake_asset
 from assets.partitions import snapshots
 from corpusmill.curate.contamination_rules import ContaminationPolicy, ContaminationRules
 from corpusmill.curate.quality_rules import classifier_names
+from corpusmill.curate.redecide import judge_of
 from corpusmill.curate.urls_policy import UrlPolicy
 
 ITEMS = ("curated", "benchmarks", "items")
@@ -52,8 +53,10 @@ def curated_assets(
     `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
     `drops` adds the tables that it names, and what they find is neither deduplicated nor a document: `contamination`
     (fields of ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (parameters of
-    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`.
+    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`. Raises
+    ValueError for rules that cannot be.
     """
+    judge_of(judge).rules(judge)
     records = ("sources", dataset, "records")
     key = {table: ("curated", dataset, table) for table in DESCRIPTIONS}
     classifiers = [("curated", name, "classifier") for name in classifier_names(judge)]

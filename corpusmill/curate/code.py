@@ -15,12 +15,13 @@ from corpusmill.curate import verdicts
 from corpusmill.curate.buffers import text_buffers
 from corpusmill.curate.code_header import count_markers, license_header
 from corpusmill.curate.code_kernels import STATISTICS, measure_code
+from corpusmill.curate.code_languages import check_code_languages
 from corpusmill.curate.decisions import Check, at_least, at_most, is_one_of, limit_checks
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.edits import Edit
 from corpusmill.curate.license_evidence import STATISTICS as LICENSE_STATISTICS
 from corpusmill.curate.license_evidence import resolve_licenses
-from corpusmill.curate.licenses import PERMISSIVE, is_allowed
+from corpusmill.curate.licenses import PERMISSIVE, check_allowed, is_allowed
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
 from corpusmill.curate.pii_kinds import CODE_PII
 from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
@@ -38,7 +39,7 @@ class CodeRules:
     allowed_licenses: tuple[str, ...] = PERMISSIVE
     """SPDX identifiers. A file without a licence is dropped too: silence is no permission."""
     languages: tuple[str, ...] = ()
-    """Programming languages to keep; empty keeps all."""
+    """Programming languages to keep, in any case; empty keeps all."""
     min_characters: int = 100
     """SantaCoder's and The Stack's cleaning drop near-empty files; 100 is The Stack dedup's (Allal et al. 2023, arXiv
     2301.03988, section 4.2)."""
@@ -77,6 +78,11 @@ class CodeRules:
     """Keys, passwords and e-mail: in code, four numbers with dots are mostly a version."""
     pii_actions: Mapping[str, str] = field(default_factory=dict)
     """What differs from `CODE_PII`, by kind: `mask`, `drop` the file, or `leave`."""
+
+    def __post_init__(self) -> None:
+        check_allowed(self.allowed_licenses)
+        check_code_languages(self.languages)
+        pii_policy(CODE_PII, self)
 
 
 _STATISTICS = (
@@ -125,7 +131,8 @@ def checks(measured: pa.Table, own: CodeRules) -> list[Check]:
     """Return every rule applied to what is stored about files."""
     is_other = np.zeros(len(measured), bool)
     if own.languages:
-        is_other = ~is_one_of(measured["language"], own.languages)
+        wanted = [language.lower() for language in own.languages]
+        is_other = ~is_one_of(pc.utf8_lower(measured["language"]), wanted)
     return [
         *_license_checks(measured["license"], own),
         Check(reason="language_not_wanted", is_broken=is_other),

@@ -57,15 +57,23 @@ def ask_lid176(sample: str) -> Opinion:
         code = language_code(label.removeprefix("__label__"))
         if code:
             shares[code] = min(1.0, shares.get(code, 0.0) + float(score))
-    return Opinion(shares=shares, reliability=LID176_RELIABILITY, knows=_lid176_languages())
+    return Opinion(shares=shares, reliability=LID176_RELIABILITY, knows=lid176_languages())
 
 
 @functools.cache
-def _lid176_languages() -> frozenset[str]:
+def lid176_languages() -> frozenset[str]:
+    """Return the codes of the languages that lid.176 knows."""
     codes = (
         language_code(label.removeprefix("__label__")) for label in _lid176().predict("a", k=-1, threshold=-1.0)[0]
     )
     return frozenset(code for code in codes if code)
+
+
+def cld2_languages() -> list[tuple[str, str]]:
+    """Return (name in capitals, CLD2's own label) of the languages and scripts that CLD2 knows."""
+    from pycld2 import LANGUAGES
+
+    return list(LANGUAGES)
 
 
 @functools.cache

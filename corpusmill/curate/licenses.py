@@ -4,6 +4,7 @@ Of `A OR B` one licence is enough, of `A AND B` both are needed, `A WITH excepti
 gives more freedom), `A+` as A or later. What cannot be read is not allowed, and nothing is stricter.
 """
 
+import difflib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -73,6 +74,18 @@ def is_allowed(expression: str, allowed: Collection[str]) -> bool:
     tree = _parsed(expression)
     wanted = {spelling.lower() for license in allowed for spelling in (license, normal_form(license))}
     return tree is not None and bool(_fold(tree, lambda key: _is_in(key, wanted), any, all))
+
+
+def check_allowed(allowed: Collection[str]) -> None:
+    """Raise ValueError where no licence is allowed, and for what is no SPDX identifier: no file would have it."""
+    if not allowed:
+        raise ValueError("allowed_licenses is empty, which would drop every file: name SPDX identifiers, such as 'MIT'")
+    for name in allowed:
+        if name.lower().startswith("licenseref-") or name.lower().removesuffix("+") in _known_licenses():
+            continue
+        near = difflib.get_close_matches(name.lower(), _known_licenses(), n=1, cutoff=0.75)
+        hint = f"; did you mean {normal_form(near[0])!r}?" if near else ""
+        raise ValueError(f"allowed_licenses takes SPDX identifiers, one each, got {name!r}{hint}")
 
 
 def strictness(expression: str) -> Strictness:

@@ -4,7 +4,9 @@ What a rule changes in a text, or how a text is measured, cannot be decided agai
 few comparisons a row: a million rows of web verdicts take well under a second.
 """
 
+import difflib
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -21,13 +23,23 @@ constants `DECISIVE` (columns that checks look at), `MEASURED_WITH` (rules that 
 (a column that is null where a text was too long to be measured)."""
 
 
+def judge_of(parameters: Mapping[str, Any]) -> ModuleType:
+    """Return the judge that parameters name; raises ValueError for one that does not exist."""
+    name = parameters.get("judge")
+    if name not in JUDGES:
+        near = difflib.get_close_matches(str(name), JUDGES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"a judge is one of {', '.join(JUDGES)}, got {name!r}{hint}")
+    return JUDGES[name]
+
+
 def redecide(verdicts: pa.Table, parameters: Mapping[str, Any]) -> pa.Array:
     """Return the drop reason of each verdict under the rules of `parameters`, null where it is kept.
 
     Exactly what the judge would give. Needs `decisive_columns`; raises ValueError for verdicts whose text was not
     measured because it was too long under the old rules and is not under these.
     """
-    judge = JUDGES[parameters["judge"]]
+    judge = judge_of(parameters)
     rules = judge.rules(parameters)
     is_short = pc.less_equal(verdicts["characters"], rules.max_characters)
     unmeasured = pc.sum(pc.and_(is_short, pc.is_null(verdicts[judge.MEASURED]))).as_py()
@@ -41,7 +53,7 @@ def redecide(verdicts: pa.Table, parameters: Mapping[str, Any]) -> pa.Array:
 
 def decisive_columns(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns of a verdict table that decide."""
-    judge = JUDGES[parameters["judge"]]
+    judge = judge_of(parameters)
     tier = [TIER] if classifier_names(parameters) else []
     return tuple(dict.fromkeys((*judge.DECISIVE, judge.MEASURED, "characters", *tier)))
 
@@ -51,7 +63,7 @@ def needs_text(judged_with: Mapping[str, Any], parameters: Mapping[str, Any]) ->
 
     `judge` and `classifiers` are named where these differ.
     """
-    judge = JUDGES[parameters["judge"]]
+    judge = judge_of(parameters)
     if judged_with["judge"] != parameters["judge"]:
         return ["judge"]
     old, new = judge.rules(judged_with), judge.rules(parameters)

@@ -16,6 +16,7 @@ from corpusmill.curate import verdicts
 from corpusmill.curate.decisions import Check, at_least, at_most, language_checks, limit_checks
 from corpusmill.curate.edit_columns import NO_CUTS, edits_column
 from corpusmill.curate.language import detect_languages
+from corpusmill.curate.language_names import check_languages
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
 from corpusmill.curate.pii_kinds import WEB_PII
 from corpusmill.curate.pii_rules import find_personal_data, personal_data_check, pii_policy
@@ -51,6 +52,10 @@ class StemRules:
     """What differs from `WEB_PII`, by kind: `mask`, `drop` the text, or `leave`."""
     max_characters: int = 10_000_000
     """Ours: bounds a judge's memory."""
+
+    def __post_init__(self) -> None:
+        check_languages(self.languages)
+        pii_policy(WEB_PII, self)
 
 
 _STATISTICS = (

@@ -1,5 +1,6 @@
 """Assembling verdict tables: why a text is dropped, what to change in it, and every statistic that decides it."""
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, get_type_hints
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.curate.decisions import Check, drop_reasons
+from corpusmill.curate.rule_ranges import check_ranges
 from corpusmill.curate.rule_values import check_value
 from corpusmill.document import VERDICT_KEYS
 
@@ -64,17 +66,24 @@ def judge_in_batches(texts: pa.Table, judge_few: Callable[[pa.Table], pa.Table])
 
 
 def rules_from(kind: type[Rules], parameters: Mapping[str, Any]) -> Rules:
-    """Return the rules that `parameters["rules"]` changes; raises ValueError for a rule that does not exist or a value that
-    is not of its kind."""
+    """Return the rules that `parameters["rules"]` changes; raises ValueError for a rule that does not exist, a value that is
+    not of its kind, and thresholds that judge all texts alike."""
     changed = dict(parameters.get("rules", {}))
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = sorted(set(changed) - set(known))
     if unknown:
-        raise ValueError(f"unknown rule {', '.join(unknown)}; {kind.__name__} has {', '.join(known)}")
+        near = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"unknown rule {', '.join(unknown)}; {hint}{kind.__name__} has {', '.join(known)}")
     hints = get_type_hints(kind)
     for name, value in changed.items():
         check_value(name, value, hints[name])
     for language, special in changed.get("by_language", {}).items():
         for name in set(special) & set(known):
             check_value(f"{name} for {language!r}", special[name], hints[name])
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in changed.items()})
+    rules = kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in changed.items()})
+    values = {name: getattr(rules, name) for name in known}
+    check_ranges(values)
+    for language, special in values.get("by_language", {}).items():
+        check_ranges({**values, **special}, of=f" for {language!r}")
+    return rules

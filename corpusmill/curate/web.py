@@ -24,6 +24,7 @@ from corpusmill.curate.decisions import (
 from corpusmill.curate.edit_columns import edits_column
 from corpusmill.curate.language import IDENTIFIED, identify
 from corpusmill.curate.language_codes import language_code
+from corpusmill.curate.language_names import check_languages
 from corpusmill.curate.language_rules import LANGUAGE_RULES, word_splits
 from corpusmill.curate.pii import STATISTICS as PII_STATISTICS
 from corpusmill.curate.pii_kinds import WEB_PII
@@ -116,9 +117,7 @@ class WebRules:
     """What differs for a language, by its code and the names above; `{}` judges all languages alike."""
 
     def __post_init__(self) -> None:
-        for language in self.languages:
-            if language_code(language) != language:
-                raise ValueError(f"the language {language!r} is written {language_code(language)!r} here")
+        check_languages((*self.languages, *self.by_language), are_declared=not self.identifies_language)
         pii_policy(WEB_PII, self)
         check_tiers(spared_tiers_from=self.spared_tiers_from, min_quality_tier=self.min_quality_tier)
         for shares, sizes in ((self.max_top_ngram_shares, "2 to 4"), (self.max_duplicate_ngram_shares, "5 to 10")):

@@ -61,6 +61,7 @@ _BY_SUFFIX = {
     "yml": ("YAML", "text/x-yaml"),
 }
 
+LANGUAGES = tuple(dict.fromkeys(language for language, _ in _BY_SUFFIX.values()))
 SUFFIXES = tuple(f".{suffix}" for suffix in _BY_SUFFIX)
 
 

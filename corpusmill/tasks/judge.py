@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.quality import TIER, add_statistics
 from corpusmill.curate.quality_rules import classifier_names
-from corpusmill.curate.redecide import JUDGES
+from corpusmill.curate.redecide import JUDGES, judge_of
 from corpusmill.engines.shard import ShardContext
 from corpusmill.engines.shards import total
 from corpusmill.lake.reading import read_batches
@@ -37,12 +37,14 @@ def table(dataset: str) -> str:
 
 
 def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    judge = judge_of(parameters)
     names = classifier_names(parameters)
     if names and parameters["judge"] != "web":
         raise ValueError(
             f"classifiers are for the judge 'web', not for {parameters['judge']!r}: take away {', '.join(names)}"
         )
-    return add_statistics(JUDGES[parameters["judge"]].verdict_schema(), names)
+    judge.rules(parameters)  # before anything is read: a mistake in them is told at once
+    return add_statistics(judge.verdict_schema(), names)
 
 
 def inputs(job: Job) -> dict[str, Any]:

@@ -37,6 +37,7 @@ WIDE = {"max_line_characters": 5000.0, "max_mean_line_characters": 500.0}
         ("license_not_allowed", GOOD, {"license": "MIT AND GPL-3.0-only"}),
         (None, GOOD, {"license": "MIT OR GPL-3.0-only"}),
         ("language_not_wanted", GOOD, {"languages": ["Rust"]}),
+        (None, GOOD, {"languages": ["rust", "python"]}),
         ("too_short", "x = 1\n", {}),
         ("too_long", "x = 1\n" * 200_000, {}),
         ("too_many_lines", "\n" * 100_001, {}),

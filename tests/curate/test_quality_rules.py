@@ -52,7 +52,7 @@ def test_the_best_tiers_are_spared_what_heuristics_drop(text_rows, lessons):
         (LESSON, {"min_words": 50}, "too_few_words"),
         (LESSON, {"max_words": 5}, "too_many_words"),
         (GERMAN, {"languages": ["en"]}, "language_not_wanted"),
-        (LESSON, {"languages": ["en"], "min_language_score": 1.1}, "language_unclear"),
+        (LESSON, {"languages": ["en"], "min_language_score": 1.0}, "language_unclear"),
         (f"{LESSON} Its author is ann@mill.org.", {"pii_actions": {"email": "drop"}}, "personal_data"),
     ],
 )

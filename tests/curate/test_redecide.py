@@ -41,7 +41,7 @@ WEB = st.fixed_dictionaries(
         "max_newline_ratio": SHARES,
         "max_characters": st.sampled_from([300, 10_000_000]),
     },
-)
+).filter(lambda rules: rules.get("min_words", 50) <= rules.get("max_words", 100_000))
 CODE = st.fixed_dictionaries(
     {},
     optional={
@@ -90,7 +90,10 @@ def test_what_decides_is_stored(name):
 def test_thresholds_of_a_language_decide_its_rows_alone(text_rows):
     verdicts = JUDGES["web"].judge(text_rows(*(f"{line}\n" * 6 for line in LINES[:2])), {"rules": {"languages": []}})
     assert verdicts["language"].to_pylist() == ["en", "de"]
-    rules = {"languages": [], "by_language": {"de": {"max_words": 3, "max_duplicate_ngram_shares": [1, 1, 1, 1, 1, 0]}}}
+    rules = {
+        "languages": [],
+        "by_language": {"de": {"min_words": 0, "max_words": 3, "max_duplicate_ngram_shares": [1, 1, 1, 1, 1, 0]}},
+    }
     after = redecide(verdicts, {"judge": "web", "rules": rules}).to_pylist()
     assert after == [verdicts["drop_reason"][0].as_py(), "too_many_words"]
 
@@ -100,7 +103,7 @@ def test_thresholds_of_a_language_decide_its_rows_alone(text_rows):
     [
         ("web", {"min_words": 7, "by_language": {}}, ["stop_words", "min_line_words"]),
         ("web", {"stop_words": ["a", "b"], "masks_pii": False}, ["stop_words", "masks_pii"]),
-        ("web", {"max_words": 7, "languages": []}, []),
+        ("web", {"min_words": 5, "max_words": 7, "languages": []}, []),
         ("code", {"marker_lines": 9, "max_syntax_error_share": 1}, ["marker_lines"]),
         ("stem", {"min_words": 7}, []),
     ],

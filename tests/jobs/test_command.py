@@ -155,7 +155,9 @@ def test_other_thresholds_are_previewed_from_stored_verdicts(corpusmill, tmp_pat
     assert re.search(r"2024 +1 +0 +1 *\n", done.stdout), done.stdout
     assert re.search(r"2024 +too_few_words +kept +1 *\n", done.stdout), done.stdout
     refused = corpusmill("redecide", table, "--rules", '{"min_wrods": 11}')
-    assert is_told(refused) and "unknown rule min_wrods" in refused.stderr
+    assert is_told(refused) and "unknown rule min_wrods; did you mean 'min_words'?" in refused.stderr
+    refused = corpusmill("redecide", table, "--rules", '{"languages": ["english"]}')
+    assert is_told(refused) and "did you mean 'en'?" in refused.stderr
 
 
 @pytest.mark.dagster
