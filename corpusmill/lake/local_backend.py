@@ -6,9 +6,10 @@ shows. The filesystem must offer hard links, atomic renames and locks; `check` t
 
 import fcntl
 import os
+import stat
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -54,9 +55,10 @@ class LocalBackend:
 
     def size(self, location: str) -> int | None:
         try:
-            return os.stat(location).st_size if os.path.isfile(location) else None
-        except FileNotFoundError:
+            found = os.stat(location)
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
 
     def delete(self, locations: Iterable[str]) -> None:
         for location in locations:
@@ -67,6 +69,10 @@ class LocalBackend:
 
     def list(self, prefix: str) -> Iterator[tuple[str, int, datetime]]:
         return _walk(prefix.rpartition("/")[0] or "/", prefix)
+
+    def entries(self, location: str) -> Sequence[tuple[str, bool]]:
+        with os.scandir(location) as found:
+            return [(entry.name, entry.is_dir()) for entry in found if entry.is_dir() or entry.is_file()]
 
     def open_output(self, location: str) -> "_PendingFile":
         return _PendingFile(self._temporary_path(), location)
@@ -140,7 +146,8 @@ def _walk(folder: str, prefix: str) -> Iterator[tuple[str, int, datetime]]:
         if name.endswith("/"):
             if location.startswith(prefix) or prefix.startswith(location):
                 yield from _walk(location.rstrip("/"), prefix)
-        elif location.startswith(prefix):
+        # A pipe or a socket has no bytes to keep, and opening it may wait for ever.
+        elif location.startswith(prefix) and entry.is_file():
             yield from _stat(entry, location)
 
 

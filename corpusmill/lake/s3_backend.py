@@ -107,6 +107,10 @@ class S3Backend:
         # AWS lists by key; other services may list folder by folder, which puts a/b before a-b.
         return found if self._settings.endpoint is None else iter(sorted(found))
 
+    def entries(self, location: str) -> Sequence[tuple[str, bool]]:
+        found = self.filesystem.get_file_info(fs.FileSelector(self.path(location), recursive=False))
+        return [(entry.base_name, entry.type == fs.FileType.Directory) for entry in found]
+
     def open_output(self, location: str) -> "_PendingUpload":
         return _PendingUpload(self.filesystem.open_output_stream(self.path(location)), lambda: self.delete([location]))
 

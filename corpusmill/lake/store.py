@@ -6,7 +6,7 @@ appears whole or not at all.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import TracebackType
@@ -78,6 +78,8 @@ class StoredObject:
     """One object of a listing."""
 
     key: str
+    uri: str
+    """Where it lies, as its storage spells it: a local name that is not UTF-8 has lone surrogates for its bytes."""
     size: int
     modified: datetime
     """When it was last written, with its time zone."""
@@ -112,6 +114,7 @@ class Backend(Protocol):
     def size(self, location: str) -> int | None: ...
     def delete(self, locations: Iterable[str]) -> None: ...
     def list(self, prefix: str) -> Iterator[tuple[str, int, datetime]]: ...
+    def entries(self, location: str) -> Sequence[tuple[str, bool]]: ...
     def open_output(self, location: str) -> PendingObject: ...
     def check(self, root: str) -> None: ...
 
@@ -185,12 +188,25 @@ class Store:
         if prefix.endswith("/") and not location.endswith("/"):
             location += "/"
         for found, size, modified in self._backend(location).list(location):
-            yield StoredObject(key=self.key(found), size=size, modified=modified)
+            yield StoredObject(key=self.key(found), uri=found, size=size, modified=modified)
+
+    def entries(self, key: str) -> Sequence[tuple[str, bool]]:
+        """Return (name, whether it is a folder) of what lies right in a folder, sorted; FileNotFoundError if it is not there."""
+        location = self.uri(key)
+        return sorted(self._backend(location).entries(location))
 
     def open_input(self, key: str) -> pa.NativeFile:
-        """Open an object for random access; raises FileNotFoundError."""
+        """Open an object for random access; raises FileNotFoundError, and IsADirectoryError where a folder lies."""
         filesystem, path = self.filesystem(key)
-        return filesystem.open_input_file(path)
+        try:
+            return filesystem.open_input_file(path)
+        except NotADirectoryError as error:
+            raise FileNotFoundError(f"no object at {self.uri(key)}: a part of its path is a file") from error
+        except OSError as error:
+            # Arrow says of a folder what it says of a storage that does not answer.
+            if filesystem.get_file_info(path).type == fs.FileType.Directory:
+                raise IsADirectoryError(f"a folder lies at {self.uri(key)}, wanted a file") from error
+            raise
 
     def map(self, key: str) -> pa.Buffer:
         """Return an object's bytes; of a local file without reading them, shared by all processes that map it.

@@ -4,8 +4,6 @@ Several licence files in one folder hold together: which of them may be chosen, 
 a file are listed once a file; that is cheap beside reading it.
 """
 
-from pyarrow import fs
-
 from corpusmill.curate.license_notices import find_license_file
 from corpusmill.curate.licenses import UNKNOWN
 from corpusmill.lake.store import Store
@@ -24,10 +22,8 @@ def checkout_license(store: Store, root: str, path: str) -> str | None:
 
 def _folder_licenses(store: Store, folder: str) -> list[str]:
     """Return the licences stated in a folder itself, sorted, each once; an expression with OR in brackets."""
-    filesystem, location = store.filesystem(folder)
-    entries = filesystem.get_file_info(fs.FileSelector(location, recursive=False, allow_not_found=True))
-    names = sorted(entry.base_name for entry in entries if entry.type == fs.FileType.File)
-    found = {_read_license(store, f"{folder}/{name}") for name in names if is_license_file(name)}
+    names = [name for name, is_folder in store.entries(folder) if not is_folder and is_license_file(name)]
+    found = {_read_license(store, f"{folder}/{name}") for name in names}
     return sorted(f"({one})" if " OR " in one and len(found) > 1 else one for one in found)
 
 

@@ -7,7 +7,7 @@ are fed and drained in pieces, so that a small file that inflates to terabytes c
 import zlib
 from typing import Protocol
 
-import pyarrow as pa
+from corpusmill.read.source_file import InputFile
 
 CHUNK_BYTES = 1 << 18
 
@@ -33,7 +33,7 @@ class DamagedMemberError(Exception):
     """A compressed member's bytes make no sense from some point on."""
 
 
-def codec_of(file: pa.NativeFile) -> str | None:
+def codec_of(file: InputFile) -> str | None:
     """Return `gzip`, `lz4` or `zstd` by the file's first bytes, or None for a plain file. The file is rewound."""
     file.seek(0)
     head = file.read(4)
@@ -48,7 +48,7 @@ class MemberStream:
     member's own end was reached.
     """
 
-    def __init__(self, file: pa.NativeFile, start: int, codec: str | None) -> None:
+    def __init__(self, file: InputFile, start: int, codec: str | None) -> None:
         self.start = start
         self.is_complete = False
         self._file = file

@@ -2,21 +2,22 @@
 
 from collections.abc import Collection
 
-from pyarrow import fs
-
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.store import Store
+from corpusmill.read.file_names import is_utf8
 
 
 def snapshot_names(store: Store) -> list[str]:
     """Return the names of the folders right below a source, sorted; hidden ones (leading dot) are none.
 
-    Raises FileNotFoundError when the source itself is not there.
+    Nor are those whose name is not UTF-8, as no partition can be named so. Raises FileNotFoundError when the source itself
+    is not there.
     """
-    filesystem, path = store.filesystem(store.root)
-    entries = filesystem.get_file_info(fs.FileSelector(path, recursive=False))
-    names = [entry.base_name for entry in entries if entry.type == fs.FileType.Directory]
-    return sorted(name for name in names if not name.startswith("."))
+    return [
+        name
+        for name, is_folder in store.entries(store.root)
+        if is_folder and not name.startswith(".") and is_utf8(name)
+    ]
 
 
 def unseen_snapshots(store: Store, *, seen: Collection[str]) -> dict[str, str]:
@@ -25,7 +26,7 @@ def unseen_snapshots(store: Store, *, seen: Collection[str]) -> dict[str, str]:
     for name in snapshot_names(store):
         if name in seen:
             continue
-        files = [[item.key, item.size, str(item.modified)] for item in store.list(f"{name}/")]
-        if files:
-            found[name] = fingerprint(files)
+        files = list(store.list(f"{name}/"))
+        if any(file.size for file in files):
+            found[name] = fingerprint([[file.key, file.size, str(file.modified)] for file in files])
     return found

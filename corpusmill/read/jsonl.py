@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from corpusmill.read.compressed import DamagedMemberError, MemberStream, codec_of
 from corpusmill.read.options import ReadOptions
 from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile, clean_unicode
+from corpusmill.read.source_file import InputFile
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.lz4", ".ndjson", ".ndjson.gz", ".ndjson.zst", ".json.gz")
 
@@ -28,7 +27,7 @@ class Line:
     failure: str | None = None
 
 
-def list_jsonl(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
+def list_jsonl(file: InputFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
     """Yield a file's rows in order; raises ValueError at the end when no row had the text column."""
     if source.size == 0:
         yield FoundRecord(position="", failure="empty_file")
@@ -52,7 +51,7 @@ def list_jsonl(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions) 
 class JsonlCursor:
     """Texts of one JSONL file; lines in order cost one pass."""
 
-    def __init__(self, file: pa.NativeFile) -> None:
+    def __init__(self, file: InputFile) -> None:
         self._file = file
         self._codec = codec_of(file)
         self._lines: Iterator[Line] = iter(())
@@ -84,7 +83,7 @@ class JsonlCursor:
         return next((line for line in self._lines if line.number == number), _changed(number))
 
 
-def read_lines(file: pa.NativeFile, *, max_bytes: int) -> Iterator[Line]:
+def read_lines(file: InputFile, *, max_bytes: int) -> Iterator[Line]:
     """Yield the lines that are not blank, numbered from 0 with blank ones counted. A damaged end is a failed line."""
     number = offset = 0
     damage: list[str] = []
@@ -123,7 +122,7 @@ def _without_bom(data: bytes, number: int) -> bytes:
     return data if number else data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _decompressed(file: pa.NativeFile, damage: list[str]) -> Iterator[bytes]:
+def _decompressed(file: InputFile, damage: list[str]) -> Iterator[bytes]:
     codec = codec_of(file)
     size = file.size()
     start = 0

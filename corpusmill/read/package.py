@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from corpusmill.read.file_types import file_type
 from corpusmill.read.license_files import MAX_BYTES, PackageLicenses, is_about_licenses, package_licenses
 from corpusmill.read.options import ReadOptions
 from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile, clean_unicode
+from corpusmill.read.source_file import InputFile
 
 _TAR_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _ZIP_SUFFIXES = (".zip", ".whl")
@@ -50,7 +51,7 @@ class Archive(Protocol):
     def read(self, member: Member) -> bytes: ...
 
 
-def list_package(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
+def list_package(file: InputFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
     """Yield the text files of a package in archive order."""
     if source.size == 0:
         yield FoundRecord(position="", failure="empty_file")
@@ -81,7 +82,7 @@ def list_package(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
 class PackageCursor:
     """Payloads of one package; members in archive order cost one pass."""
 
-    def __init__(self, file: pa.NativeFile, path: str) -> None:
+    def __init__(self, file: InputFile, path: str) -> None:
         self._file = file
         self._path = path
         self._next = -1
@@ -107,9 +108,10 @@ class PackageCursor:
             return Payload(failure="damaged_archive")
 
 
-def _open(file: pa.NativeFile, path: str) -> Archive:
+def _open(file: InputFile, path: str) -> Archive:
     file.seek(0)
-    return _Zip(file) if path.lower().endswith(_ZIP_SUFFIXES) else _Tar(file)
+    stream = cast(IO[bytes], file)  # of which neither library asks more than an InputFile has
+    return _Zip(stream) if path.lower().endswith(_ZIP_SUFFIXES) else _Tar(stream)
 
 
 def _package_name(path: str) -> str:
@@ -119,7 +121,7 @@ def _package_name(path: str) -> str:
     return clean_unicode(name[: -len(suffix)])
 
 
-def _licenses(file: pa.NativeFile, source: SnapshotFile) -> PackageLicenses:
+def _licenses(file: InputFile, source: SnapshotFile) -> PackageLicenses:
     found = []
     try:
         archive = _open(file, source.path)

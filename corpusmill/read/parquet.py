@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from corpusmill.read.options import ReadOptions
 from corpusmill.read.parquet_pages import PageHeaderError, largest_page_bytes
 from corpusmill.read.rows import FoundRecord, Payload, SnapshotFile
+from corpusmill.read.source_file import InputFile
 
 SUFFIXES = (".parquet",)
 
@@ -22,7 +23,7 @@ _BATCH_ROWS = 1024
 _LARGE_PAGE_BYTES = 32 << 20
 
 
-def list_parquet(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
+def list_parquet(file: InputFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
     """Yield a file's rows in order; raises ValueError when a column that the options name is missing."""
     try:
         parquet = _open(file)
@@ -44,7 +45,7 @@ def list_parquet(file: pa.NativeFile, source: SnapshotFile, options: ReadOptions
 class ParquetCursor:
     """Texts of one Parquet file; rows in order cost one pass over the text column."""
 
-    def __init__(self, file: pa.NativeFile) -> None:
+    def __init__(self, file: InputFile) -> None:
         try:
             self._parquet: pq.ParquetFile | None = _open(file)
         except GarbledFooterError:
@@ -81,34 +82,12 @@ class GarbledFooterError(Exception):
     """What a Parquet file says about its columns and rows makes no sense."""
 
 
-def _open(file: pa.NativeFile) -> pq.ParquetFile:
+def _open(file: InputFile) -> pq.ParquetFile:
     file.seek(0)
     try:
         return pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False)
-    except pa.ArrowInvalid as error:
+    except (OSError, pa.ArrowInvalid) as error:
         raise GarbledFooterError(str(error)) from error
-    except OSError as error:
-        # Arrow says the same of a footer that cannot be parsed and of a storage that does not answer.
-        if _is_parsed(_footer(file)):
-            raise
-        raise GarbledFooterError(str(error)) from error
-
-
-def _footer(file: pa.NativeFile) -> bytes:
-    """Return a file's end from its footer on; raises OSError where the storage does not answer."""
-    size = file.size()
-    file.seek(max(0, size - 8))
-    length = int.from_bytes(file.read(4), "little") + 8
-    file.seek(max(0, size - length))
-    return bytes(file.read())
-
-
-def _is_parsed(footer: bytes) -> bool:
-    try:
-        pq.ParquetFile(pa.BufferReader(b"PAR1" + footer))
-    except (OSError, pa.ArrowInvalid):
-        return False
-    return True
 
 
 def _is_text(schema: pa.Schema, column: str) -> bool:
@@ -136,7 +115,7 @@ def _check_columns(schema: pa.Schema, source: SnapshotFile, options: ReadOptions
         raise ValueError(f"the column {options.text_column} of {source.uri} must hold text, it holds {kind}")
 
 
-def _quarantine(file: pa.NativeFile, parquet: pq.ParquetFile, *, group: int, options: ReadOptions) -> str | None:
+def _quarantine(file: InputFile, parquet: pq.ParquetFile, *, group: int, options: ReadOptions) -> str | None:
     chunk = _chunk(parquet, group, options.text_column)
     if chunk.total_uncompressed_size <= options.max_page_bytes:
         return None

@@ -4,8 +4,9 @@ A page of 1.6 GB that compresses to 40 MB is a legal file and kills a worker. py
 the page headers themselves (thrift's compact protocol, parquet.thrift `PageHeader`). Costs one small read a page.
 """
 
-import pyarrow as pa
 import pyarrow.parquet as pq
+
+from corpusmill.read.source_file import InputFile
 
 _HEADER_BYTES = 1 << 14
 """More than a page header needs unless its statistics hold very long values."""
@@ -17,7 +18,7 @@ class PageHeaderError(Exception):
     """The bytes are no Parquet page header."""
 
 
-def largest_page_bytes(file: pa.NativeFile, chunk: pq.ColumnChunkMetaData) -> int:
+def largest_page_bytes(file: InputFile, chunk: pq.ColumnChunkMetaData) -> int:
     """Return the uncompressed size of the column chunk's largest page; raises PageHeaderError."""
     start = chunk.data_page_offset
     if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:

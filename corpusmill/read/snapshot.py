@@ -5,8 +5,7 @@ opens only the files of the records asked for. Memory is bounded in both, whatev
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from corpusmill.document import RECORDS
 from corpusmill.lake.store import Store
 from corpusmill.read.arc_records import ARC
 from corpusmill.read.checkout import checkout_license
+from corpusmill.read.file_names import is_plain, spelled
 from corpusmill.read.file_types import SUFFIXES as SOURCE_SUFFIXES
 from corpusmill.read.file_types import file_type
 from corpusmill.read.jsonl import SUFFIXES as JSONL_SUFFIXES
@@ -25,6 +25,7 @@ from corpusmill.read.package import PackageCursor, list_package
 from corpusmill.read.parquet import SUFFIXES as PARQUET_SUFFIXES
 from corpusmill.read.parquet import ParquetCursor, list_parquet
 from corpusmill.read.rows import PAYLOADS, FoundRecord, Payload, SnapshotFile, to_payload_tables, to_records
+from corpusmill.read.source_file import InputFile, SourceFile, open_source
 from corpusmill.read.warc import ARC_SUFFIXES, WarcCursor, list_warc
 from corpusmill.read.warc import SUFFIXES as WARC_SUFFIXES
 from corpusmill.read.warc_records import WARC
@@ -73,7 +74,8 @@ def fetch_payloads(
     """Yield the records in their order with a column `payload`, in tables of at most 4,096 rows and about 64 MiB.
 
     A record that cannot be fetched has no payload and its `failure` says why; one that was listed as failed keeps its
-    own. A file that vanished since is such a failure too.
+    own. A file that vanished since, or became a folder, is such a failure too; a storage that does not answer is none: it
+    raises StorageError.
     """
     start = 0
     for payloads in to_payload_tables(_payloads(records, store, max_payload_bytes)):
@@ -85,9 +87,10 @@ def fetch_payloads(
 
 
 def is_bookkeeping(path: str) -> bool:
-    """Return whether a path inside a snapshot is no data: names that begin with a dot, folders with an underscore too."""
+    """Return whether a path inside a snapshot is no data: names that begin with a dot, folders with an underscore too, and
+    the markers that some S3 clients leave for folders (`a/`)."""
     *folders, name = path.split("/")
-    return name.startswith(".") or any(folder.startswith((".", "_")) for folder in folders)
+    return name.startswith(".") or not name or any(folder.startswith((".", "_")) for folder in folders)
 
 
 def _snapshot_files(
@@ -96,26 +99,26 @@ def _snapshot_files(
     """Yield the files of a format below `uri`, or the file at `uri`; a single file of another kind gives none."""
     root = store.uri(uri)
     if store.exists(root):
-        file = SnapshotFile(uri=root, path=_path_in_snapshot(root, snapshot), size=store.size(root))
-        yield from [file] if _is_wanted(file.path, format, options) else []
+        path = _path_in_snapshot(root, f"{store.root}/{snapshot}/")
+        yield from (
+            [SnapshotFile(uri=root, path=path, size=store.size(root))] if _is_wanted(path, format, options) else []
+        )
         return
     num_files = num_others = 0
     for found in store.list(f"{root}/"):
-        file_uri = store.uri(found.key)
-        path = file_uri.removeprefix(f"{root}/")
+        path = found.uri.removeprefix(f"{root}/")
         if _is_wanted(path, format, options):
             num_files += 1
-            yield SnapshotFile(uri=file_uri, path=path, size=found.size)
+            yield SnapshotFile(uri=found.uri, path=path, size=found.size)
         else:
             num_others += 1
     if not num_files:
         raise ValueError(_nothing_found(root, format, num_others))
 
 
-def _path_in_snapshot(uri: str, snapshot: str) -> str:
-    """Return what follows the snapshot's own folder: the same path that a listing of the folder gives."""
-    _, is_below, path = uri.rpartition(f"/{snapshot}/")
-    return path if is_below else uri.rsplit("/", 1)[-1]
+def _path_in_snapshot(uri: str, folder: str) -> str:
+    """Return what follows the snapshot's folder, the path that a listing of it gives; the name of a file outside of it."""
+    return uri.removeprefix(folder) if uri.startswith(folder) else uri.rsplit("/", 1)[-1]
 
 
 def _is_wanted(path: str, format: str, options: ReadOptions) -> bool:
@@ -138,6 +141,10 @@ def _list_files(
     files: Iterator[SnapshotFile], *, format: str, store: Store, options: ReadOptions
 ) -> Iterator[tuple[SnapshotFile, FoundRecord]]:
     for source in files:
+        if not is_plain(source.path):
+            named = replace(source, uri=spelled(source.uri), path=spelled(source.path))
+            yield named, FoundRecord(position="", failure="unusable_file_name")
+            continue
         for record in _list_file(source, format=format, store=store, options=options):
             yield source, _with_declarations(record, options)
 
@@ -149,7 +156,7 @@ def _list_file(source: SnapshotFile, *, format: str, store: Store, options: Read
     if format == "checkout":
         yield _source_file(source, store, options)
         return
-    with closing(store.open_input(source.uri)) as file:
+    with open_source(store, source.uri) as file:
         if format in ("warc", "wet", "arc"):
             yield from list_warc(file, ARC if format == "arc" else WARC)
         else:
@@ -159,12 +166,13 @@ def _list_file(source: SnapshotFile, *, format: str, store: Store, options: Read
 
 def _whole_file(source: SnapshotFile, options: ReadOptions) -> FoundRecord:
     kind = file_type(source.path)
+    failure = "payload_too_large" if source.size > options.max_payload_bytes else None
     return FoundRecord(
         position="",
         length=source.size,
         content_type=options.content_type or (kind[1] if kind else None),
         meta={"path": source.path},
-        failure="payload_too_large" if source.size > options.max_payload_bytes else None,
+        failure=failure if source.size else "empty_file",
     )
 
 
@@ -194,8 +202,8 @@ def _with_declarations(record: FoundRecord, options: ReadOptions) -> FoundRecord
 
 def _payloads(records: pa.Table, store: Store, max_bytes: int) -> Iterator[tuple[str, Payload]]:
     open_uri: str | None = None
-    file: pa.NativeFile | None = None
-    cursor: Cursor | None = None
+    file: SourceFile | None = None
+    cursor: Cursor
     try:
         for row in _rows(records):
             if row["failure"] is not None:
@@ -206,7 +214,7 @@ def _payloads(records: pa.Table, store: Store, max_bytes: int) -> Iterator[tuple
                     file.close()
                 open_uri = row["file"]
                 file, cursor = _open_cursor(row, store)
-            yield row["doc_id"], _payload(cursor, row, max_bytes)
+            yield row["doc_id"], cursor.payload(row, max_bytes=max_bytes)
     finally:
         if file is not None:
             file.close()
@@ -217,22 +225,28 @@ def _rows(records: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _open_cursor(row: dict[str, Any], store: Store) -> tuple[pa.NativeFile | None, Cursor | None]:
+def _open_cursor(row: dict[str, Any], store: Store) -> tuple[SourceFile | None, Cursor]:
     try:
-        file = store.open_input(row["file"])
+        file = open_source(store, row["file"])
     except FileNotFoundError:
-        return None, None
+        return None, _NoFile(failure="file_not_found")
+    except IsADirectoryError:
+        return None, _NoFile(failure="file_is_a_folder")
     return file, _CURSORS[dict(row["meta"])["container"]](file, row["file"])
 
 
-def _payload(cursor: Cursor | None, row: dict[str, Any], max_bytes: int) -> Payload:
-    if cursor is None:
-        return Payload(failure="file_not_found")
-    return cursor.payload(row, max_bytes=max_bytes)
+@dataclass(frozen=True, kw_only=True)
+class _NoFile:
+    """What there is to read where no file lies any more."""
+
+    failure: str
+
+    def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
+        return Payload(failure=self.failure)
 
 
 class _WholeFileCursor:
-    def __init__(self, file: pa.NativeFile) -> None:
+    def __init__(self, file: InputFile) -> None:
         self._file = file
 
     def payload(self, row: dict[str, Any], *, max_bytes: int) -> Payload:
@@ -245,13 +259,13 @@ class _WholeFileCursor:
         return Payload(data=bytes(self._file.read()))
 
 
-_LISTINGS: dict[str, Callable[[pa.NativeFile, SnapshotFile, ReadOptions], Iterator[FoundRecord]]] = {
+_LISTINGS: dict[str, Callable[[InputFile, SnapshotFile, ReadOptions], Iterator[FoundRecord]]] = {
     "parquet": list_parquet,
     "jsonl": list_jsonl,
     "package": list_package,
 }
 
-_CURSORS: dict[str, Callable[[pa.NativeFile, str], Cursor]] = {
+_CURSORS: dict[str, Callable[[InputFile, str], Cursor]] = {
     "warc": lambda file, _: WarcCursor(file, WARC),
     "wet": lambda file, _: WarcCursor(file, WARC),
     "arc": lambda file, _: WarcCursor(file, ARC),

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from corpusmill.read.compressed import CHUNK_BYTES, DamagedMemberError, MemberStream, codec_of
 from corpusmill.read.http_message import BodyError, ResponseHead, decode_body, parse_head
 from corpusmill.read.rows import FoundRecord, Payload
+from corpusmill.read.source_file import InputFile
 from corpusmill.read.warc_records import RecordSyntax, WarcRecord, read_header, scan_records
 from corpusmill.read.window import OVERLAP_BYTES, ByteWindow
 
@@ -23,7 +22,7 @@ _PAGES = ("response", "resource", "conversion")
 _MAGIC = {"gzip": b"\x1f\x8b\x08", "lz4": b"\x04\x22\x4d\x18", "zstd": b"\x28\xb5\x2f\xfd"}
 
 
-def list_warc(file: pa.NativeFile, syntax: RecordSyntax) -> Iterator[FoundRecord]:
+def list_warc(file: InputFile, syntax: RecordSyntax) -> Iterator[FoundRecord]:
     """Yield the pages of a file in order, and its broken records."""
     codec = codec_of(file)
     size = file.size()
@@ -39,7 +38,7 @@ def list_warc(file: pa.NativeFile, syntax: RecordSyntax) -> Iterator[FoundRecord
 class WarcCursor:
     """Payloads of one file; records in file order cost one pass."""
 
-    def __init__(self, file: pa.NativeFile, syntax: RecordSyntax) -> None:
+    def __init__(self, file: InputFile, syntax: RecordSyntax) -> None:
         self._file = file
         self._syntax = syntax
         self._codec = codec_of(file)
@@ -81,7 +80,7 @@ def _page(record: WarcRecord, block: bytes, max_bytes: int) -> Payload:
         return Payload(failure=str(error))
 
 
-def _member_opener(file: pa.NativeFile, start: int, codec: str | None) -> Callable[[int], MemberStream]:
+def _member_opener(file: InputFile, start: int, codec: str | None) -> Callable[[int], MemberStream]:
     def open_at(position: int) -> MemberStream:
         if codec is None:
             return MemberStream(file, start + position, None)
@@ -162,7 +161,7 @@ def _missing_bytes(record: WarcRecord, head: ResponseHead) -> str | None:
 
 
 def _next_member(
-    file: pa.NativeFile, start: int, window: ByteWindow, codec: str | None, syntax: RecordSyntax
+    file: InputFile, start: int, window: ByteWindow, codec: str | None, syntax: RecordSyntax
 ) -> int | None:
     if codec is None:
         return None
@@ -171,7 +170,7 @@ def _next_member(
     return _find_member(file, start + 1, codec, syntax)
 
 
-def _find_member(file: pa.NativeFile, start: int, codec: str, syntax: RecordSyntax) -> int | None:
+def _find_member(file: InputFile, start: int, codec: str, syntax: RecordSyntax) -> int | None:
     """Return where the next member with a record begins, from `start` on, or None."""
     magic = _MAGIC[codec]
     size = file.size()
@@ -189,7 +188,7 @@ def _find_member(file: pa.NativeFile, start: int, codec: str, syntax: RecordSynt
     return None
 
 
-def _begins_record(file: pa.NativeFile, start: int, codec: str, syntax: RecordSyntax) -> bool:
+def _begins_record(file: InputFile, start: int, codec: str, syntax: RecordSyntax) -> bool:
     try:
         data = MemberStream(file, start, codec).read(OVERLAP_BYTES).lstrip(b"\r\n")
     except DamagedMemberError:

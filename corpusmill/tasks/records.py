@@ -17,6 +17,7 @@ from corpusmill.engines.shard import ShardContext
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Attempt
+from corpusmill.read.file_names import spelled
 from corpusmill.read.snapshot import is_bookkeeping, list_records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
@@ -49,9 +50,9 @@ def snapshot_files(job: Job) -> list[dict[str, Any]]:
     found = [
         {"key": item.key, "size": item.size, "modified": str(item.modified)}
         for item in source_store(job).list(f"{job.partition}/")
-        if item.size > 0 and not is_bookkeeping(item.key.removeprefix(f"{job.partition}/"))
+        if not is_bookkeeping(item.key.removeprefix(f"{job.partition}/"))
     ]
-    if not found:
+    if not any(file["size"] for file in found):
         raise ValueError(
             f"snapshot {job.partition!r} of {job.dataset} has no files: wanted {source.format} files below "
             f"{source.uri}/{job.partition}/, got none. Put the snapshot back, or remove its partition: "
@@ -89,11 +90,18 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield the RECORDS of one file, with `file` relative to the source's folder."""
     store = Store(StoreSettings.from_json(parameters["source"]))
+    # The key as it was listed: a name that no store can open is a failed row, not a failed shard.
+    uri = f"{store.root}/{inputs['key']}"
+    if not store.exists(uri):
+        raise ValueError(
+            f"{spelled(uri)} was a file when snapshot {parameters['snapshot']!r} was listed, and is gone or a folder now: let "
+            "the snapshot settle and materialize its records again"
+        )
     for records in list_records(
         dataset=parameters["dataset"],
         snapshot=parameters["snapshot"],
         format=parameters["format"],
-        uri=store.uri(inputs["key"]),
+        uri=uri,
         store=store,
         options=parameters["options"],
     ):

@@ -2,15 +2,18 @@
 
 import gzip
 import io
+import os
 import zipfile
 
+import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.document import RECORDS
 from corpusmill.lake.store import Store, StoreSettings
-from corpusmill.read.snapshot import fetch_payloads, list_records
+from corpusmill.read.folders import snapshot_names
+from corpusmill.read.snapshot import FORMATS, fetch_payloads, list_records
 
 
 def parquet_file() -> tuple[str, bytes]:
@@ -83,6 +86,54 @@ def test_file_alone_has_the_ids_that_its_folder_gives(tmp_path, store):
     assert one_by_one.equals(whole)
 
 
+def test_folder_named_like_its_snapshot_is_told_apart(tmp_path, store):
+    write(tmp_path / "s1", a__s1__x_html="1", s1__x_html="2", x_html="3")
+    whole = rows(store, "s1")
+    assert whole["locator"].to_pylist() == ["a/s1/x.html", "s1/x.html", "x.html"]
+    assert pa.concat_tables([rows(store, uri) for uri in whole["file"].to_pylist()]).equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("format", "name"), [("html", b"caf\xe9.html"), ("jsonl", b"caf\xe9.jsonl"), ("checkout", b"r\xe9po/a.py")]
+)
+def test_name_that_is_no_utf8_is_a_failed_row_and_the_others_are_read(tmp_path, store, format, name):
+    good = f"z.{name.rpartition(b'.')[2].decode()}"
+    for file in (name, good.encode()):
+        path = os.fsencode(tmp_path) + b"/s1/" + file
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as opened:
+            opened.write(b'{"text": "x"}')
+    found = rows(store, "s1", format=format)
+    spelled = name.decode(errors="backslashreplace")
+    assert found["locator"][0].as_py() == spelled
+    assert found["failure"].to_pylist() == ["unusable_file_name", None]
+    assert found["file"][0].as_py() == f"{tmp_path}/s1/{spelled}"
+    assert found["doc_id"][0] != found["doc_id"][1]
+    assert pa.concat_tables(fetch_payloads(found, store))["failure"].to_pylist() == ["unusable_file_name", None]
+
+
+def test_folder_of_a_source_whose_name_is_no_utf8_is_no_snapshot(tmp_path, store):
+    for name in (b"2024", b"caf\xe9", b".hidden"):
+        os.mkdir(os.fsencode(tmp_path) + b"/" + name)
+    (tmp_path / "README.md").write_text("no")
+    assert snapshot_names(store) == ["2024"]
+
+
+def test_pipe_is_no_file(tmp_path, store):
+    write(tmp_path / "s1", a_html="a")
+    os.mkfifo(tmp_path / "s1" / "b.html")
+    assert rows(store, "s1")["locator"].to_pylist() == ["a.html"]
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "checkout"])
+def test_empty_file_is_a_failed_row_in_every_format(tmp_path, store, format):
+    (tmp_path / "s1").mkdir()
+    (tmp_path / "s1" / f"a{FORMATS[format][0]}").write_bytes(b"")
+    (tmp_path / "s1" / "a.py").write_bytes(b"")
+    assert rows(store, "s1", format=format)["failure"].to_pylist() == ["empty_file"]
+    assert rows(store, "s1", format="checkout")["failure"].to_pylist()[0] == "empty_file"
+
+
 def test_ids_do_not_move_with_the_folder(tmp_path, store):
     write(tmp_path / "here/s1", a_html="a")
     write(tmp_path / "there/s1", a_html="a")
@@ -136,6 +187,19 @@ def test_file_that_vanished_after_listing_is_a_failed_row(tmp_path, store):
     fetched = pa.concat_tables(fetch_payloads(found, store))
     assert fetched["failure"].to_pylist() == ["file_not_found", None]
     assert fetched["payload"].to_pylist() == [None, b"b"]
+
+
+def test_file_that_became_a_folder_after_listing_is_a_failed_row(tmp_path, store):
+    write(tmp_path / "s1", a_html="a", b__c_html="c", d_html="d")
+    found = rows(store, "s1")
+    for name in ("a.html", "b/c.html"):
+        (tmp_path / "s1" / name).unlink()
+    (tmp_path / "s1/a.html").mkdir()
+    (tmp_path / "s1/b").rmdir()
+    (tmp_path / "s1/b").write_text("a folder that became a file")
+    fetched = pa.concat_tables(fetch_payloads(found, store))
+    assert fetched["failure"].to_pylist() == ["file_is_a_folder", "file_not_found", None]
+    assert fetched["payload"].to_pylist() == [None, None, b"d"]
 
 
 def test_file_that_was_cut_after_listing_is_a_failed_row(tmp_path, store):
@@ -199,6 +263,21 @@ def test_large_payloads_come_in_bounded_tables(tmp_path, store):
     write(tmp_path / "s1", **{f"{number}_html": "x" * 30_000_000 for number in range(5)})
     sizes = [table.num_rows for table in fetch_payloads(rows(store, "s1"), store)]
     assert sizes == [2, 2, 1]
+
+
+@pytest.mark.s3
+def test_what_s3_calls_a_folder_is_no_file(s3_server, s3_root):
+    store = Store(StoreSettings(root=s3_root, endpoint=s3_server.endpoint))
+    store.write("s1/b.html", b"b")
+    bucket, _, prefix = s3_root.removeprefix("s3://").partition("/")
+    client = boto3.client("s3", endpoint_url=s3_server.endpoint, region_name="us-east-1")
+    client.put_object(Bucket=bucket, Key=f"{prefix}/s1/sub/", Body=b"")
+    found = rows(store, "s1")
+    assert found["locator"].to_pylist() == ["b.html"]
+    assert snapshot_names(store) == ["s1"]
+    client.delete_object(Bucket=bucket, Key=f"{prefix}/s1/b.html")
+    client.put_object(Bucket=bucket, Key=f"{prefix}/s1/b.html/c.txt", Body=b"")
+    assert pa.concat_tables(fetch_payloads(found, store))["failure"].to_pylist() == ["file_is_a_folder"]
 
 
 @pytest.mark.s3

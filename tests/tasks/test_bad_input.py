@@ -1,13 +1,16 @@
 """A mistake in a source is told by name, with what to do, and nothing is committed."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
+from corpusmill.tasks import records
 from corpusmill.tasks.task import execute
 
 
@@ -38,6 +41,66 @@ def test_a_snapshot_without_a_file_of_its_format(tmp_path: Path) -> None:
     put(tmp_path, "notes.txt", "hello")
     with pytest.raises(ValueError, match="2024"):
         run(settings_for(tmp_path, form="jsonl"))
+
+
+def test_an_empty_file_beside_others_is_a_failed_row(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", "")
+    put(tmp_path, "b.jsonl", '{"text": "hello"}\n')
+    result = run(settings_for(tmp_path, form="jsonl"))
+    assert result["counts"]["failed"] == {"empty_file": 1}
+    assert (result["counts"]["rows_in"], result["counts"]["kept"]) == (2, 1)
+
+
+def test_a_name_that_is_no_utf8_is_a_failed_row(tmp_path: Path) -> None:
+    put(tmp_path, "b.jsonl", '{"text": "hello"}\n')
+    with open(os.fsencode(tmp_path) + b"/web/2024/caf\xe9.jsonl", "wb") as file:
+        file.write(b'{"text": "hello"}')
+    settings = settings_for(tmp_path, form="jsonl")
+    result = run(settings)
+    assert result["counts"]["failed"] == {"unusable_file_name": 1}
+    records = Lake(settings.lake).read("sources/web/records").to_pylist()
+    assert {row["file"]: row["failure"] for row in records} == {
+        "2024/b.jsonl": None,
+        "2024/caf\\xe9.jsonl": "unusable_file_name",
+    }
+    assert run(settings, task="extract", method="plain")["counts"]["kept"] == 1
+
+
+def test_a_file_that_became_a_folder_is_a_failed_row(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", '{"text": "one"}\n')
+    put(tmp_path, "b.jsonl", '{"text": "two"}\n')
+    settings = settings_for(tmp_path, form="jsonl")
+    run(settings)
+    (tmp_path / "web/2024/a.jsonl").unlink()
+    put(tmp_path, "a.jsonl/c.jsonl", '{"text": "one"}\n')
+    counts = run(settings, task="extract", method="plain")["counts"]
+    assert (counts["kept"], counts["failed"]) == (1, {"file_is_a_folder": 1})
+
+
+def test_a_snapshot_that_is_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/2024").write_text('{"text": "hello"}\n')
+    with pytest.raises(ValueError, match=r"snapshot '2024' of web has no files: wanted jsonl files below .*/web/2024/"):
+        run(settings_for(tmp_path, form="jsonl"))
+
+
+@pytest.mark.parametrize("becomes_folder", [True, False])
+def test_a_file_that_goes_while_records_are_listed_is_named(tmp_path: Path, becomes_folder: bool) -> None:
+    file = tmp_path / "web/2024/a.jsonl"
+    if becomes_folder:
+        put(tmp_path, "a.jsonl/b.jsonl", '{"text": "hello"}\n')
+    settings = settings_for(tmp_path, form="jsonl")
+    parameters = {
+        "dataset": "web",
+        "snapshot": "2024",
+        "format": "jsonl",
+        "options": {},
+        "source": settings.source_store("web").settings.to_json(),
+    }
+    with pytest.raises(
+        ValueError, match=f"{file} was a file when snapshot '2024' was listed, and is gone or a folder now"
+    ):
+        list(records.list_shard({"key": "2024/a.jsonl"}, parameters, ShardContext(Lake(settings.lake).store)))
 
 
 def test_an_empty_file_is_no_snapshot(tmp_path: Path) -> None:
