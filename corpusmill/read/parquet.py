@@ -3,8 +3,9 @@
 A row group whose text column has a page above the limit is quarantined: its rows are listed as failed, never decoded.
 """
 
+import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +22,9 @@ _STREAM_BYTES = 1 << 20
 _BATCH_BYTES = 16 << 20
 _BATCH_ROWS = 1024
 _LARGE_PAGE_BYTES = 32 << 20
+_GARBLED = (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError)
+"""What Arrow raises for bytes that make no sense; the storage's errors are StorageErrors."""
+_Row = TypeVar("_Row")
 
 
 def list_parquet(file: InputFile, source: SnapshotFile, options: ReadOptions) -> Iterator[FoundRecord]:
@@ -85,9 +89,15 @@ class GarbledFooterError(Exception):
 def _open(file: InputFile) -> pq.ParquetFile:
     file.seek(0)
     try:
-        return pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False)
-    except (OSError, pa.ArrowInvalid) as error:
+        parquet = pq.ParquetFile(file, buffer_size=_STREAM_BYTES, pre_buffer=False)
+        columns = _leaf_paths(parquet)
+    except (*_GARBLED, UnicodeDecodeError) as error:
         raise GarbledFooterError(str(error)) from error
+    metadata = parquet.metadata
+    rows = sum(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    if rows != metadata.num_rows:
+        raise GarbledFooterError(f"{metadata.num_rows} rows, in its groups {rows}; its columns are {columns}")
+    return parquet
 
 
 def _is_text(schema: pa.Schema, column: str) -> bool:
@@ -117,6 +127,8 @@ def _check_columns(schema: pa.Schema, source: SnapshotFile, options: ReadOptions
 
 def _quarantine(file: InputFile, parquet: pq.ParquetFile, *, group: int, options: ReadOptions) -> str | None:
     chunk = _chunk(parquet, group, options.text_column)
+    if chunk.num_values != parquet.metadata.row_group(group).num_rows:
+        return "garbled_parquet"
     if chunk.total_uncompressed_size <= options.max_page_bytes:
         return None
     try:
@@ -127,9 +139,11 @@ def _quarantine(file: InputFile, parquet: pq.ParquetFile, *, group: int, options
 
 
 def _chunk(parquet: pq.ParquetFile, group: int, column: str) -> pq.ColumnChunkMetaData:
-    metadata = parquet.metadata.row_group(group)
-    chunks = (metadata.column(index) for index in range(metadata.num_columns))
-    return next(chunk for chunk in chunks if chunk.path_in_schema == column)
+    return parquet.metadata.row_group(group).column(_leaf_paths(parquet).index(column))
+
+
+def _leaf_paths(parquet: pq.ParquetFile) -> list[str]:
+    return [parquet.schema.column(leaf).path for leaf in range(len(parquet.schema))]
 
 
 def _list_group(parquet: pq.ParquetFile, *, group: int, first_row: int, options: ReadOptions) -> Iterator[FoundRecord]:
@@ -137,14 +151,10 @@ def _list_group(parquet: pq.ParquetFile, *, group: int, first_row: int, options:
     if not options.row_columns:
         yield from (_listed(first_row + index, {}, options) for index in range(num_rows))
         return
-    row = first_row
-    try:
-        for batch in parquet.iter_batches(_BATCH_ROWS, row_groups=[group], columns=options.row_columns):
-            for values, failure in _rows(batch):
-                yield _failed(row, failure, options) if failure else _listed(row, values, options)
-                row += 1
-    except (OSError, pa.ArrowInvalid):
-        yield from (_failed(index, "garbled_parquet", options) for index in range(row, first_row + num_rows))
+    batches = _intact_batches(parquet, _BATCH_ROWS, group=group, columns=options.row_columns)
+    found = (row for batch in batches for row in _rows(batch))
+    for row, (values, failure) in enumerate(_exactly(num_rows, found, ({}, "garbled_parquet")), start=first_row):
+        yield _failed(row, failure, options) if failure else _listed(row, values, options)
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str | None]]:
@@ -182,17 +192,29 @@ def _failed(row: int, failure: str, options: ReadOptions) -> FoundRecord:
 
 
 def _group_texts(parquet: pq.ParquetFile, *, group: int, column: str, max_bytes: int) -> Iterator[Payload]:
-    chunk = _chunk(parquet, group, column)
     num_rows = parquet.metadata.row_group(group).num_rows
-    batch_rows = _batch_rows(chunk.total_uncompressed_size, num_rows)
-    given = 0
+    batch_rows = _batch_rows(_chunk(parquet, group, column).total_uncompressed_size, num_rows)
+    batches = _intact_batches(parquet, batch_rows, group=group, columns=[column])
+    texts = (payload for batch in batches for payload in _texts(batch.column(0), max_bytes))
+    yield from _exactly(num_rows, texts, Payload(failure="garbled_parquet"))
+
+
+def _intact_batches(
+    parquet: pq.ParquetFile, batch_rows: int, *, group: int, columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a row group up to where its bytes make no sense."""
     try:
-        for batch in parquet.iter_batches(batch_rows, row_groups=[group], columns=[column]):
-            for payload in _texts(batch.column(0), max_bytes):
-                given += 1
-                yield payload
-    except (OSError, pa.ArrowInvalid):
-        yield from (Payload(failure="garbled_parquet") for _ in range(num_rows - given))
+        yield from parquet.iter_batches(batch_rows, row_groups=[group], columns=columns)
+    except _GARBLED:
+        return
+
+
+def _exactly(number: int, found: Iterator[_Row], missing: _Row) -> Iterator[_Row]:
+    """Yield as many rows as a row group says that it has, whatever its pages hold."""
+    given = 0
+    for given, row in enumerate(itertools.islice(found, number), start=1):  # noqa: B007 (used behind the loop)
+        yield row
+    yield from itertools.repeat(missing, number - given)
 
 
 def _batch_rows(num_bytes: int, num_rows: int) -> int:

@@ -128,6 +128,26 @@ def test_footer_that_cannot_be_parsed_is_a_failed_row(tmp_path):
     assert fetched == [(None, "garbled_parquet"), (b"a", None)]
 
 
+def garbled(folder: Path, old: bytes, new: bytes) -> None:
+    """Put two row groups of two rows into a file, with bytes changed wherever they stand."""
+    table = pa.table({"text": ["a", "b", "c", "d"], "id": ["1", "2", "3", "4"]})
+    pq.write_table(table, folder / "a.parquet", row_group_size=2, compression="none", store_schema=False)
+    data = (folder / "a.parquet").read_bytes()
+    assert old in data
+    (folder / "a.parquet").write_bytes(data.replace(old, new))
+
+
+def test_garbled_names_of_columns_are_a_failed_row(tmp_path):
+    garbled(tmp_path, b"\x02id", b"\x02\xffd")
+    assert read(tmp_path)[1] == [(None, "garbled_parquet")]
+
+
+def test_rows_that_a_footer_counts_in_two_ways_are_a_failed_row(tmp_path):
+    # Field 3 of the footer, behind the schema: num_rows, 4 as a zigzag varint.
+    garbled(tmp_path, b"\x16\x08\x19\x2c", b"\x16\x06\x19\x2c")
+    assert read(tmp_path)[1] == [(None, "garbled_parquet")]
+
+
 def test_row_whose_other_columns_cannot_be_read_costs_that_row(tmp_path):
     raw = pa.array([b"http://a", b"\xff\xfe"])
     urls = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
