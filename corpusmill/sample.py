@@ -56,6 +56,8 @@ class Site:
     folder: str
     """Folder inside the sdist's own folder that is the site's root."""
     url: str
+    license: str
+    """SPDX identifier of the package's licence, which the site's server links."""
     sampled: tuple[str, ...]
     """Patterns of the pages that the small sample takes."""
 
@@ -104,11 +106,12 @@ _SOME_CHAPTERS = ("doc/src/modules/vector/*.rst", "doc/src/modules/holonomic/*.r
 
 
 def _sqlalchemy_site(package: SourcePackage) -> Site:
-    return Site(package=package, folder="doc", url="https://docs.sqlalchemy.org/en/20/", sampled=_SOME_PAGES)
+    url = "https://docs.sqlalchemy.org/en/20/"
+    return Site(package=package, folder="doc", url=url, license="MIT", sampled=_SOME_PAGES)
 
 
 def _lxml_site(package: SourcePackage) -> Site:
-    return Site(package=package, folder="doc/html", url="https://lxml.de/", sampled=())
+    return Site(package=package, folder="doc/html", url="https://lxml.de/", license="BSD-3-Clause", sampled=())
 
 
 def _code(package: SourcePackage, *sampled: str) -> PackageCopy:
@@ -312,13 +315,19 @@ def _write_warc(folder: Path, site: Site, crawled: str, *, small: bool, cache: P
             page = path.removeprefix(f"{site.folder}/")
             is_wanted = not small or any(fnmatchcase(page, pattern) for pattern in site.sampled)
             if page != path and page.endswith(".html") and is_wanted and len(data) <= _MAX_PAGE_BYTES:
-                file.write(_response(f"{site.url}{page}", crawled, data))
+                file.write(_response(site, page, crawled, data))
 
 
-def _response(url: str, crawled: str, page: bytes) -> bytes:
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(page)}\r\n\r\n"
+def _response(site: Site, path: str, crawled: str, page: bytes) -> bytes:
+    lines = (
+        "HTTP/1.1 200 OK",
+        "Content-Type: text/html; charset=utf-8",
+        f'Link: <https://spdx.org/licenses/{site.license}.html>; rel="license"',
+        f"Content-Length: {len(page)}",
+    )
+    head = "\r\n".join(lines) + "\r\n\r\n"
     kind = "Content-Type: application/http; msgtype=response"
-    return _warc_record("response", crawled, head.encode() + page, kind, f"WARC-Target-URI: {url}")
+    return _warc_record("response", crawled, head.encode() + page, kind, f"WARC-Target-URI: {site.url}{path}")
 
 
 def _warc_record(kind: str, crawled: str, block: bytes, *headers: str) -> bytes:

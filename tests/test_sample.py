@@ -74,6 +74,7 @@ def num_records(folder: Path) -> dict[str, int]:
             dataset=one.dataset, snapshot=one.snapshot, format=format, uri=uri, store=store, options=options
         )
         records = pa.concat_tables(tables)
+        assert records["declared_license"].null_count == 0
         assert records["failure"].null_count == len(records)
         counts[uri] = len(records)
     return counts

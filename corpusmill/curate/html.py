@@ -10,6 +10,7 @@ from typing import Any
 
 from corpusmill.curate.formulas import formulas_to_tex
 from corpusmill.curate.justext_text import justext_text
+from corpusmill.curate.license_urls import creative_commons_at
 from corpusmill.curate.main_text import Confidence, main_text
 from corpusmill.curate.page_tree import PageTooDeepError, parse_body, parse_page
 from corpusmill.curate.preformatted import mark_code, unmark_code
@@ -21,9 +22,6 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,2000})", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""<html[^<>]{0,1000}?\slang\s*=\s*["']?\s*([A-Za-z][A-Za-z0-9-]{0,34})""", re.IGNORECASE)
 _REL_LICENSE = re.compile(r"""<(?:a|link)\b[^<>]*?\brel\s*=\s*["'][^"'>]{0,60}?\blicense\b""", re.IGNORECASE)
 _MOST_TAG_CHARACTERS = 1000
-_CREATIVE_COMMONS = re.compile(
-    r"creativecommons\.org/(?:licenses/(by(?:-nc)?(?:-nd|-sa)?)/(\d\.\d)|(publicdomain/zero)/1\.0)", re.IGNORECASE
-)
 _CREATIVE_COMMONS_HOST = "creativecommons.org/"
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 _DEFAULT_CONFIDENCE = Confidence()
@@ -105,9 +103,9 @@ def _language(head: str) -> str | None:
 def _license(html: str) -> str | None:
     position = -1
     while (position := html.find(_CREATIVE_COMMONS_HOST, position + 1)) >= 0:
-        named = _CREATIVE_COMMONS.match(html, position)
+        named = creative_commons_at(html, position)
         start = html.rfind("<", max(0, position - _MOST_TAG_CHARACTERS), position)
         end = html.find(">", position, position + _MOST_TAG_CHARACTERS)
         if named and start >= 0 and _REL_LICENSE.match(html[start:end]):
-            return "CC0-1.0" if named[3] else f"CC-{named[1].upper()}-{named[2]}"
+            return named
     return None

@@ -8,6 +8,7 @@ from corpusmill.read.warc_records import parse_headers
 
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?\s+(\d{3})")
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+_LINK = re.compile(rb"^link:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]{0,200}\r\n")
 _PLAIN_ENCODINGS = ("", "identity")
 
@@ -23,6 +24,8 @@ class ResponseHead:
     status: int | None
     headers: dict[str, str]
     body_start: int
+    links: str = ""
+    """The values of all `Link` headers, joined by commas: a response may have several."""
 
 
 def parse_head(data: bytes) -> ResponseHead | None:
@@ -31,7 +34,9 @@ def parse_head(data: bytes) -> ResponseHead | None:
     end = _BLANK_LINE.search(data)
     if status is None or end is None:
         return None
-    return ResponseHead(status=int(status[1]), headers=parse_headers(data[: end.start()]), body_start=end.end())
+    head = data[: end.start()]
+    links = ", ".join(link.decode("utf-8", "replace").strip() for link in _LINK.findall(head))
+    return ResponseHead(status=int(status[1]), headers=parse_headers(head), body_start=end.end(), links=links)
 
 
 def decode_body(body: bytes, headers: dict[str, str], *, max_bytes: int) -> bytes:

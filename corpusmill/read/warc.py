@@ -10,6 +10,7 @@ from typing import Any
 
 from corpusmill.read.compressed import CHUNK_BYTES, DamagedMemberError, MemberStream, codec_of
 from corpusmill.read.http_message import BodyError, ResponseHead, decode_body, parse_head
+from corpusmill.read.license_link import linked_license
 from corpusmill.read.rows import FoundRecord, Payload
 from corpusmill.read.source_file import InputFile
 from corpusmill.read.warc_records import RecordSyntax, WarcRecord, read_header, scan_records
@@ -142,6 +143,7 @@ def _describe(record: WarcRecord) -> FoundRecord:
         url=headers.get("warc-target-uri", "").strip("<>") or None,
         content_type=content_type,
         declared_language=language.split(",")[0].strip() or None,
+        declared_license=linked_license(head.links) if head else None,
         meta={key: value for key, value in meta.items() if value},
         failure=record.failure,
     )

@@ -54,6 +54,12 @@ def read(tmp_path):
     return read_file
 
 
+def test_a_licence_that_the_server_links_is_declared():
+    linked = HTTP.replace(b"\r\n\r\n", b'\r\nLink: <https://spdx.org/licenses/MIT.html>; rel="license"\r\n\r\n')
+    found = list(list_warc(pa.BufferReader(record(b"a") + record(b"b", head=linked)), WARC))
+    assert [row.declared_license for row in found] == [None, "MIT"]
+
+
 @pytest.mark.parametrize("suffix", ["gz", "lz4"])
 def test_real_file_gives_its_pages_and_not_its_requests(suffix):
     if not DATA.exists():
