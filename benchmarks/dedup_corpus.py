@@ -66,6 +66,14 @@ def templated_rows(num_documents: int, *, template_words: int, own_words: int, s
     return [np.concatenate([template, own]) for own in rng.integers(0, _VOCABULARY, (num_documents, own_words))]
 
 
+def punctuated_texts(num_documents: int, *, num_words: int, seed: int = 1) -> pa.Array:
+    """Return different texts of the same words: in text n a comma follows word k where bit k of n is set."""
+    words = _words().take(pa.array(np.random.default_rng(seed).integers(0, _VOCABULARY, num_words))).to_pylist()
+    marks = [f"{number:0{num_words}b}" for number in range(num_documents)]
+    texts = ["".join(word + ", "[mark == "0" :] for word, mark in zip(words, bits, strict=True)) for bits in marks]
+    return pa.array(texts, pa.large_string())
+
+
 def near_copy(words: np.ndarray, jaccard: float, rng: np.random.Generator) -> np.ndarray:
     """Return the words with as many replaced at the end as make the Jaccard of the pair, as near as can be.
 

@@ -50,12 +50,14 @@ def main(folder: Path, out: Path) -> None:
     with tempfile.TemporaryDirectory() as first:
         write_corpus(Path(first) / "texts", megabytes=0.1, num_files=2)
         deduplicate(sorted(Path(first, "texts").glob("*.parquet")))
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), time.process_time()
     found = deduplicate(sorted(folder.glob("*.parquet")))
     pq.write_table(found.table, out)
     seconds = time.perf_counter() - started
+    cpu_seconds = time.process_time() - cpu_started
     effort = {name: found.statistics.scalars[name] for name in EFFORT}
-    print(json.dumps({"seconds": seconds, "removed": len(found.table), "peak_bytes": peak_bytes(), **effort}))
+    used = {"seconds": seconds, "cpu_seconds": cpu_seconds, "peak_bytes": peak_bytes()}
+    print(json.dumps({**used, "removed": len(found.table), **effort}))
 
 
 if __name__ == "__main__":

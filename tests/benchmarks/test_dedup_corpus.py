@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.dedup_answers import chi_square_p, exact_jaccard
-from benchmarks.dedup_corpus import NEAR, near_copy, templated_rows, to_texts, word_rows, write_corpus
+from benchmarks.dedup_corpus import NEAR, near_copy, punctuated_texts, templated_rows, to_texts, word_rows, write_corpus
 
 
 def test_the_corpus_is_the_same_every_time(tmp_path):
@@ -38,6 +38,13 @@ def test_templated_documents_share_the_template_and_no_body():
     texts = to_texts(templated_rows(10, template_words=80, own_words=20)).to_pylist()
     assert len({text.split(" ", 80)[80] for text in texts}) == 10
     assert 0.6 < exact_jaccard(texts[0], texts[1]) < 0.7
+
+
+def test_punctuated_texts_differ_and_have_the_same_words():
+    texts = punctuated_texts(50, num_words=60).to_pylist()
+    assert len(set(texts)) == 50
+    assert {exact_jaccard(texts[0], text) for text in texts} == {1.0}
+    assert len({text.replace(",", "") for text in texts}) == 1
 
 
 def test_chi_square_is_that_of_the_tables():
