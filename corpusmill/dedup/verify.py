@@ -1,10 +1,10 @@
 """Exact Jaccards of many candidate pairs: the shingle sets of their documents side by side in one array, a merge a pair.
 
-Texts are read once, file by file, and only those of candidates. Memory: 8 bytes a shingle of every candidate, and one
-file's candidate texts.
+Texts are read file by file, and only those of candidates: once, or once for each stretch of pairs that memory takes. Memory:
+8 bytes a shingle, of at most `MAX_SHINGLES` or one pair, and one file's candidate texts.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,8 @@ from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.shingles import count_shared, shingle_sets
 from corpusmill.dedup.token_hashes import Hashes
 
+MAX_SHINGLES = 1 << 27
+"""1 GiB of them are in memory at once."""
 _BATCH_TEXTS = 64
 _PAIRS_A_CALL = 10_000
 
@@ -37,34 +39,58 @@ def measure_pairs(
     map_calls: MapCalls,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the exact Jaccard of each pair of rows of `documents` (doc_id, text_file, num_shingles)."""
-    sets = _Sets.of(np.union1d(left, right), documents)
+    reader = _Reader(documents=documents, parameters=parameters, read_texts=read_texts, map_calls=map_calls)
+    num_shingles = documents.column("num_shingles").to_numpy().astype(np.int64)
+    measured = [np.empty(0)]
+    for part in _parts(num_shingles[left] + num_shingles[right]):
+        sets = reader.read(np.union1d(left[part], right[part]))
+        measured += reader.map_calls(sets.jaccards, _blocks(left[part], right[part]))
+    return np.concatenate(measured)
 
-    def fill(file: tuple[str, Rows]) -> None:
-        text_file, rows = file
-        doc_ids = documents.column("doc_id").take(rows).to_pylist()
+
+def _parts(room: Rows) -> Iterator[slice]:
+    """Yield the pairs in stretches whose sets fit into memory together, each pair's own counted for itself."""
+    stretch = np.cumsum(room) // MAX_SHINGLES
+    starts = [0, *(np.flatnonzero(np.diff(stretch)) + 1).tolist(), len(room)]
+    return (slice(start, end) for start, end in pairwise(starts) if start < end)
+
+
+def _blocks(left: Rows, right: Rows) -> Iterator[tuple[Rows, Rows]]:
+    for start in range(0, len(left), _PAIRS_A_CALL):
+        yield left[start : start + _PAIRS_A_CALL], right[start : start + _PAIRS_A_CALL]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reader:
+    """Reads the shingle sets of documents."""
+
+    documents: pa.Table
+    parameters: DedupParameters
+    read_texts: ReadTexts
+    map_calls: MapCalls
+
+    def read(self, rows: Rows) -> "_Sets":
+        """Return the sets of some rows of the documents, text file by text file."""
+        sets = _Sets.of(rows, self.documents)
+        for _ in self.map_calls(lambda file: self._fill(sets, *file), _by_file(self.documents, rows)):
+            pass
+        return sets
+
+    def _fill(self, sets: "_Sets", text_file: str, rows: Rows) -> None:
+        doc_ids = self.documents.column("doc_id").take(rows).to_pylist()
         row_of = dict(zip(doc_ids, rows.tolist(), strict=True))
-        texts = read_texts(text_file, doc_ids)
-        for batch in texts.select(["doc_id", "text"]).to_batches(max_chunksize=_BATCH_TEXTS):
-            for doc_id, found in zip(
-                batch.column(0).to_pylist(), shingle_sets(batch.column(1), parameters), strict=True
-            ):
-                sets.put(row_of.pop(doc_id), found, f"{doc_id} in {text_file}")
+        texts = self.read_texts(text_file, doc_ids).select(["doc_id", "text"])
+        for batch in texts.to_batches(max_chunksize=_BATCH_TEXTS):
+            found = shingle_sets(batch.column(1), self.parameters)
+            for doc_id, shingles in zip(batch.column(0).to_pylist(), found, strict=True):
+                sets.put(row_of.pop(doc_id), shingles, f"{doc_id} in {text_file}")
         assert not row_of, f"{text_file} gave no text of {len(row_of)} documents"
-
-    def merge(part: tuple[int, int]) -> np.ndarray:
-        return pair_jaccards(sets.shingles, sets.starts, sets.lengths, left[slice(*part)], right[slice(*part)])
-
-    for _ in map_calls(fill, _by_file(documents, sets.rows)):
-        pass
-    bounds = [*range(0, len(left), _PAIRS_A_CALL), len(left)]
-    return np.concatenate([np.empty(0), *map_calls(merge, pairwise(bounds))])
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sets:
     """Room for the shingle sets of some rows; that of row r begins at starts[r] and has lengths[r] shingles."""
 
-    rows: Rows
     shingles: Hashes
     starts: Rows
     lengths: Rows
@@ -76,7 +102,7 @@ class _Sets:
         room[rows + 1] = documents.column("num_shingles").to_numpy()[rows]
         starts = np.cumsum(room)
         shingles = np.empty(starts[-1], dtype=np.uint64)
-        return cls(rows=rows, shingles=shingles, starts=starts, lengths=np.zeros(len(documents), dtype=np.int64))
+        return cls(shingles=shingles, starts=starts, lengths=np.zeros(len(documents), dtype=np.int64))
 
     def put(self, row: int, found: Hashes, name: str) -> None:
         start = self.starts[row]
@@ -84,6 +110,10 @@ class _Sets:
             raise ValueError(f"the text of {name} is not the one that was signed; rebuild the signatures")
         self.shingles[start : start + len(found)] = found
         self.lengths[row] = len(found)
+
+    def jaccards(self, pairs: tuple[Rows, Rows]) -> np.ndarray:
+        """Return the Jaccard of each pair of rows."""
+        return pair_jaccards(self.shingles, self.starts, self.lengths, *pairs)
 
 
 def _by_file(documents: pa.Table, rows: Rows) -> list[tuple[str, Rows]]:

@@ -45,6 +45,20 @@ def test_threads_change_nothing():
         assert measured(left, right, map_calls=pool.map) == measured(left, right)
 
 
+def test_pairs_that_do_not_fit_into_memory_together_are_measured_in_stretches(monkeypatch):
+    left, right = np.triu_indices(40, 1)
+    expected = measured(left, right)
+    files_read = []
+
+    def noted(text_file: str, doc_ids: list[str]) -> pa.Table:
+        files_read.append(text_file)
+        return read_texts(text_file, doc_ids)
+
+    monkeypatch.setattr("corpusmill.dedup.verify.MAX_SHINGLES", 36 * 2 * 100)
+    assert measured(left, right, read_texts=noted) == expected
+    assert files_read.count("a") == 8
+
+
 def test_a_longer_text_than_the_one_signed_is_refused():
     def other_texts(text_file: str, doc_ids: list[str]) -> pa.Table:
         return pa.table({"doc_id": doc_ids, "text": [words(0, 500)] * len(doc_ids)})
