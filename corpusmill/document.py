@@ -79,9 +79,15 @@ SIGNATURES = pa.schema(
         pa.field("text_hash", pa.string(), nullable=False),
         pa.field("num_shingles", pa.int32(), nullable=False),
         pa.field("signature", pa.binary()),
+        pa.field("sample_key", pa.int64()),
+        pa.field("quality", pa.float64()),
     ]
 )
-"""MinHash signatures of the documents that no rule dropped: little-endian uint32 minima, null below the shingle width."""
+"""MinHash signatures of the documents that no rule dropped: little-endian uint32 minima, null below the shingle width.
+
+`sample_key` is the minimum of one further permutation, in no band: two documents share it with the probability of their
+Jaccard (see `corpusmill.dedup.estimates`). `quality` is the statistic that the ranking asks for, if any.
+"""
 
 RESOLUTION = pa.schema(
     [
@@ -92,15 +98,18 @@ RESOLUTION = pa.schema(
         pa.field("kind", pa.string(), nullable=False),
         pa.field("jaccard", pa.float64(), nullable=False),
         pa.field("cluster", pa.string(), nullable=False),
+        pa.field("num_duplicates", pa.int64(), nullable=False),
     ]
 )
-"""One row per removed document: the kept document that it duplicates, `exact` or `near`, and their exact Jaccard.
+"""One row per removed document: the kept document that it duplicates, why, and their exact Jaccard.
 
+`kind` is `exact`, `near`, or `validation`: a training document that resembles one of the validation split.
 `cluster` is the smallest doc_id of the connected component over verified edges: a statistic, never a reason.
+`num_duplicates` is how many documents `duplicate_of` stands for besides itself: its popularity, for upsampling.
 """
 
-DUPLICATES = RESOLUTION.remove(RESOLUTION.get_field_index("cluster"))
-"""The decisions about one snapshot. Clusters grow with later snapshots, so they stay in the resolution."""
+DUPLICATES = pa.schema([field for field in RESOLUTION if field.name not in ("cluster", "num_duplicates")])
+"""The decisions about one snapshot. Clusters and counts grow with later snapshots, so they stay in the resolution."""
 
 DOCUMENTS = pa.schema(
     [

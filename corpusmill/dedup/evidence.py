@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.validation import is_validation
 
 EXACT = pa.schema(
     [
@@ -58,23 +61,36 @@ class Evidence:
 class DocumentName(NamedTuple):
     snapshot: str
     doc_id: str
+    is_validation: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """The order in which documents are preferred: by snapshot, then by doc_id."""
+    """The order in which documents are preferred, written into the names by which evidence calls them.
+
+    A member name is `[side][key]place side/doc_id`: names sort by rank, best first. `place` is that of the snapshot (six
+    digits), `side` 0 for the validation split and 1 for training, `key` the length or the quality, best first. Ranked
+    oldest first a name begins with its place, so that no later document comes before an earlier one.
+    """
 
     snapshots: tuple[str, ...]
     """All snapshots, the most preferred first."""
+    rank: str = "oldest"
+    """See `DedupParameters.rank`."""
+    validation_share: float = 0.0
 
-    def prefixes(self) -> dict[str, str]:
-        """Return what stands before the doc_ids of each snapshot in member names."""
-        return {snapshot: f"{position:06d}/" for position, snapshot in enumerate(self.snapshots)}
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a signatures table that a member name is made of."""
+        return ("doc_id", "snapshot", "text_hash", *_KEY_COLUMNS.get(self.rank, ()))
 
     def split(self, member: str) -> DocumentName:
         """Return what a member name names."""
-        position, _, doc_id = member.partition("/")
-        return DocumentName(self.snapshots[int(position)], doc_id)
+        prefix, _, doc_id = member.partition("/")
+        return DocumentName(self.snapshots[int(prefix[-7:-1])], doc_id, prefix[-1] == "0")
+
+
+_KEY_COLUMNS = {"longest": ("num_shingles",), "quality": ("quality",)}
 
 
 def rank_snapshots(present: Sequence[str], *, parameters: DedupParameters, order: Sequence[str] | None) -> Ranking:
@@ -86,12 +102,39 @@ def rank_snapshots(present: Sequence[str], *, parameters: DedupParameters, order
         raise ValueError(f"the snapshot order lacks {', '.join(missing)}; it lists {', '.join(by_age)}")
     if len(set(by_age)) != len(by_age):
         raise ValueError(f"the snapshot order names a snapshot twice: {', '.join(by_age)}")
-    return Ranking(snapshots=tuple(by_age if parameters.rank == "oldest" else by_age[::-1]))
+    return Ranking(
+        snapshots=tuple(by_age[::-1] if parameters.rank == "newest" else by_age),
+        rank=parameters.rank,
+        validation_share=parameters.validation_share,
+    )
 
 
 def member_names(table: pa.Table, ranking: Ranking) -> pa.Array:
-    """Return a name for each document (snapshot, doc_id) such that names sort by rank, best first."""
-    prefixes = ranking.prefixes()
-    snapshots = table.column("snapshot").to_pylist()
-    doc_ids = table.column("doc_id").to_pylist()
-    return pa.array([prefixes[s] + d for s, d in zip(snapshots, doc_ids, strict=True)], pa.string())
+    """Return a name for each document such that names sort by rank, best first; `table` has `ranking.columns`."""
+    if missing := [name for name in ranking.columns if name not in table.column_names]:
+        raise ValueError(
+            f"rank {ranking.rank!r} needs the column {', '.join(missing)}, which the signatures lack; make them again"
+        )
+    place = pc.index_in(table["snapshot"].cast(pa.string()), pa.array(ranking.snapshots, pa.string()))
+    places = pa.array([f"{number:06d}" for number in range(len(ranking.snapshots))], pa.string()).take(
+        place.combine_chunks()
+    )
+    side = pc.if_else(is_validation(table["text_hash"], ranking.validation_share), "0", "1").combine_chunks()
+    front = [] if ranking.rank == "oldest" else [side]
+    if ranking.rank in _KEY_COLUMNS:
+        front.append(_best_first(table[_KEY_COLUMNS[ranking.rank][0]]))
+    prefix = pc.binary_join_element_wise(*front, places, side, "")
+    return pc.binary_join_element_wise(prefix, table["doc_id"].cast(pa.string()).combine_chunks(), "/")
+
+
+def _best_first(values: pa.ChunkedArray) -> pa.Array:
+    """Return 16 hex digits for each number that sort from the highest number to the lowest, nulls last.
+
+    The bits of doubles sort as the doubles do once those of negative ones are turned over and the sign bit of the
+    others is set; turned over as a whole they sort downwards.
+    """
+    numbers = values.cast(pa.float64()).fill_null(float("-inf")).to_numpy() + 0.0
+    bits = np.ascontiguousarray(numbers).view(np.uint64)
+    sign = np.uint64(1 << 63)
+    rising = np.where(bits & sign, ~bits, bits | sign)
+    return pa.array([f"{value:016x}" for value in (~rising).tolist()], pa.string())

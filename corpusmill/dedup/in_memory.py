@@ -14,6 +14,7 @@ from corpusmill.dedup.bands import NUM_LEVELS, band_keys, split_keys
 from corpusmill.dedup.buckets import bucket_pairs, compared_pairs, pairs_schema, possible_pairs
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, ReadTexts, member_names
 from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.scopes import within_scope
 from corpusmill.dedup.signatures import signature_matrix
 from corpusmill.dedup.verify import MapCalls, measure_pairs
 from corpusmill.document import SIGNATURES
@@ -30,7 +31,8 @@ def gather_evidence(
     map_calls: MapCalls = map,
 ) -> Evidence:
     """Find equal texts and verified near-duplicates among the rows of `signatures`."""
-    documents = _ranked_documents(signatures.select(SIGNATURES.names).cast(SIGNATURES), ranking)
+    scoped = within_scope(signatures, parameters.scope).select(SIGNATURES.names).cast(SIGNATURES)
+    documents = _ranked_documents(scoped, ranking)
     best = _best_of_equals(documents)
     is_best = best == np.arange(len(best))
     member = documents.column("member")

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from corpusmill.dedup.scopes import SCOPES
+from corpusmill.dedup.validation import check_share
 from corpusmill.fingerprint import fingerprint
 
 SHINGLES = ("word", "character", "code")
-RANKS = ("oldest", "newest")
+RANKS = ("oldest", "newest", "longest", "quality")
 MAX_BANDS = 63
 """Shared bands are counted in the bits of a signed 64-bit mask."""
 
@@ -30,7 +32,15 @@ class DedupParameters:
     """Least exact Jaccard of two shingle sets that makes the worse document a duplicate of the better one."""
     seed: int = 1
     rank: str = "oldest"
-    """Which snapshot's document is kept, `oldest` or `newest`; ties go to the smaller doc_id."""
+    """Whose document is kept: the `oldest` or `newest` snapshot's, the `longest` one (in shingles), or that of highest
+    `quality`. Equals of the last two go to the older snapshot; what is equal then, to the smaller doc_id."""
+    quality_statistic: str | None = None
+    """The statistic of the verdicts by which `quality` ranks, highest first; documents without it come last."""
+    validation_share: float = 0.0
+    """Share of the texts that no model trains on (see `corpusmill.dedup.validation`). What resembles them is removed: they
+    are ranked before all others, or before those of their own snapshot where the oldest come first."""
+    scope: str = "all"
+    """Documents of `all` snapshots and sources are compared, or only those of one `snapshot` or of one `source`."""
     max_bucket: int = 50
     """Documents of a larger band bucket are compared with its representatives and split by further bands."""
     num_representatives: int = 8
@@ -41,6 +51,7 @@ class DedupParameters:
     def __post_init__(self) -> None:
         _one_of("shingle", self.shingle, SHINGLES)
         _one_of("rank", self.rank, RANKS)
+        _one_of("scope", self.scope, SCOPES)
         _within("shingle_size", self.shingle_size, 1, 1000)
         _within("num_bands", self.num_bands, 1, MAX_BANDS)
         _within("rows_per_band", self.rows_per_band, 1, 1000)
@@ -49,6 +60,12 @@ class DedupParameters:
         _within("max_comparisons", self.max_comparisons, 1, 10_000)
         if not 0 < self.threshold <= 1:
             raise ValueError(f"threshold must lie in (0, 1], got {self.threshold}")
+        check_share(self.validation_share)
+        if (self.rank == "quality") != (self.quality_statistic is not None):
+            raise ValueError(
+                f"quality_statistic goes with rank 'quality', got rank {self.rank!r} and {self.quality_statistic!r}: "
+                "name a statistic of the verdicts, such as a classifier's score, or leave it away"
+            )
 
     @property
     def num_permutations(self) -> int:

@@ -16,6 +16,9 @@ from numba import njit
 from corpusmill.dedup.evidence import DocumentName, Evidence, Ranking
 from corpusmill.document import RESOLUTION
 
+KINDS = ("exact", "near", "validation")
+"""Why a document goes: it has another's text, resembles it, or is for training and resembles one of the validation split."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
@@ -113,13 +116,21 @@ def _resolution_table(
 ) -> pa.Table:
     removed = np.flatnonzero(kept_of >= 0).tolist()
     kept = kept_of[removed].tolist()
+    num_duplicates = np.bincount(kept_of[removed], minlength=len(named))
     columns = {
         "doc_id": [named[node].doc_id for node in removed],
         "snapshot": [named[node].snapshot for node in removed],
         "duplicate_of": [named[node].doc_id for node in kept],
         "duplicate_of_snapshot": [named[node].snapshot for node in kept],
-        "kind": ["exact" if is_exact[node] else "near" for node in removed],
+        "kind": [_kind(named[node], named[kept_of[node]], is_exact[node]) for node in removed],
         "jaccard": score_of[removed],
         "cluster": [clusters[node] for node in removed],
+        "num_duplicates": num_duplicates[kept],
     }
     return pa.table(columns, schema=RESOLUTION).sort_by("doc_id").combine_chunks()
+
+
+def _kind(removed: DocumentName, kept: DocumentName, is_exact: bool) -> str:
+    if kept.is_validation and not removed.is_validation:
+        return "validation"
+    return "exact" if is_exact else "near"

@@ -22,19 +22,21 @@ SCHEMA_WITH_SOURCE = document.SIGNATURES.append(pa.field("source", pa.string()))
 """Signatures that statistics by source can be made from."""
 
 _BLOCK = 512
+_SAMPLE_MULTIPLIER = np.uint64(0xD1342543DE82EF95)
+_SAMPLE_INCREMENT = np.uint64(0x2545F4914F6CDD1D)
 
 Permutations = np.ndarray[Any, np.dtype[np.uint32]]
 
 
 def sign(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
-    """Return a row for each row of `texts` (doc_id, snapshot, text_file, text_hash, text and, where known, source).
+    """Return a row for each row of `texts` (doc_id, snapshot, text_file, text_hash, text; where known, source, quality).
 
     The schema is document.SIGNATURES, or SCHEMA_WITH_SOURCE when `texts` has a source. `num_shingles` counts repeats. A
     text below the shingle width has no signature; a null text has an empty `text_hash` besides, so that nothing is its
     duplicate.
     """
     settings = DedupParameters.from_json(parameters)
-    num_tokens, minima = _minima(texts.column("text"), settings)
+    num_tokens, minima, sample_keys = _minima(texts.column("text"), settings)
     num_shingles = np.maximum(num_tokens - settings.shingle_size + 1, 0)
     columns = {
         "doc_id": texts.column("doc_id"),
@@ -43,6 +45,8 @@ def sign(texts: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
         "text_hash": _text_hashes(texts),
         "num_shingles": pa.array(num_shingles, pa.int32()),
         "signature": _as_binary(minima, num_shingles == 0),
+        "sample_key": pa.array(sample_keys.view(np.int64), mask=num_shingles == 0),
+        "quality": texts["quality"] if "quality" in texts.column_names else pa.nulls(len(texts), pa.float64()),
     }
     if "source" not in texts.column_names:
         return pa.table(columns).cast(document.SIGNATURES)
@@ -74,18 +78,20 @@ def signature_matrix(signatures: pa.ChunkedArray | pa.Array, parameters: DedupPa
     return np.ascontiguousarray(data).view("<u4").reshape(len(array), parameters.num_permutations)
 
 
-def _minima(texts: pa.ChunkedArray, parameters: DedupParameters) -> tuple[np.ndarray, Permutations]:
+def _minima(texts: pa.ChunkedArray, parameters: DedupParameters) -> tuple[np.ndarray, Permutations, Hashes]:
     multipliers, increments = permutations(parameters)
     num_tokens = [np.empty(0, dtype=np.int64)]
     minima = [np.empty((0, parameters.num_permutations), dtype=np.uint32)]
+    sample_keys = [np.empty(0, dtype=np.uint64)]
     for offsets, data in text_chunks(texts):
         scratch = np.empty(longest(offsets) + 1, dtype=np.uint64)
         kind = SHINGLES.index(parameters.shingle)
         settings = (kind, parameters.shingle_size, character_table(), multipliers, increments)
-        tokens_N, minima_NP = _sign_chunk(data, offsets, settings, scratch)
+        tokens_N, minima_NP, keys_N = _sign_chunk(data, offsets, settings, scratch)
         num_tokens.append(tokens_N)
         minima.append(minima_NP)
-    return np.concatenate(num_tokens), np.concatenate(minima)
+        sample_keys.append(keys_N)
+    return np.concatenate(num_tokens), np.concatenate(minima), np.concatenate(sample_keys)
 
 
 def _text_hashes(texts: pa.Table) -> pa.Array:
@@ -124,11 +130,14 @@ def _draw(seed: np.uint64, count: int) -> Hashes:
 
 
 @njit(cache=True, nogil=True)
-def _sign_chunk(data: Bytes, offsets: Offsets, settings: tuple, scratch: Hashes) -> tuple[Offsets, Permutations]:
+def _sign_chunk(
+    data: Bytes, offsets: Offsets, settings: tuple, scratch: Hashes
+) -> tuple[Offsets, Permutations, Hashes]:
     kind, size, table, multipliers, increments = settings
     num_texts = len(offsets) - 1
     num_tokens = np.empty(num_texts, dtype=np.int64)
     minima = np.full((num_texts, len(multipliers)), np.uint32(0xFFFFFFFF), dtype=np.uint32)
+    sample_keys = np.empty(num_texts, dtype=np.uint64)
     block = np.empty(_BLOCK, dtype=np.uint32)
     for at in range(num_texts):
         num_tokens[at] = hash_tokens(data, offsets[at], offsets[at + 1], kind, table, scratch)
@@ -138,7 +147,17 @@ def _sign_chunk(data: Bytes, offsets: Offsets, settings: tuple, scratch: Hashes)
             for i in range(length):
                 block[i] = np.uint32(scratch[start + i] >> np.uint64(32))
             _lower_minima(block[:length], multipliers, increments, minima[at])
-    return num_tokens, minima
+        sample_keys[at] = _sample_key(scratch[:num_shingles])
+    return num_tokens, minima, sample_keys
+
+
+@njit(cache=True, nogil=True)
+def _sample_key(shingles: Hashes) -> np.uint64:
+    """Return the least value of a permutation of the 64-bit integers over the shingles."""
+    least = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for at in range(len(shingles)):
+        least = min(least, shingles[at] * _SAMPLE_MULTIPLIER + _SAMPLE_INCREMENT)
+    return least
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ resolution names. Tokens are those that shingles are made of; documents below th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from corpusmill.dedup.evidence import HISTOGRAM_BINS, Evidence
 from corpusmill.dedup.parameters import DedupParameters, candidate_probability
-from corpusmill.dedup.resolve import Resolved
+from corpusmill.dedup.resolve import KINDS, Resolved
 
 DOCUMENT_COLUMNS = ("doc_id", "snapshot", "source", "num_shingles")
 UNKNOWN_SOURCE = "unknown"
@@ -75,8 +75,27 @@ def summarize(
             "jaccard_histogram": _jaccard_histogram(evidence.histogram),
             "s_curve": _s_curve(parameters),
         },
-        gate_failures=_gate_failures(sources, guard),
+        gate_failures=guard_failures(sources, guard),
     )
+
+
+def source_rows(documents: Iterable[pa.Table], removed: pa.ChunkedArray, *, shingle_size: int) -> list[dict[str, Any]]:
+    """Return, by source, documents and tokens before and after the documents with the ids `removed` are."""
+    ledger = _Ledger()
+    for table in documents:
+        _enter(_with_tokens(table, shingle_size), removed, ledger)
+    return _sources(ledger)
+
+
+def guard_failures(sources: Sequence[Mapping[str, Any]], guard: RetentionGuard) -> list[str]:
+    """Return what is wrong with each source that loses more than the guard allows."""
+    return [
+        f"source {row['source']} loses {row['removed_share']:.1%} of its {row['documents_in']} documents, at most "
+        f"{guard.max_removed_share:.1%} may go: look at source_overlap and cluster_sizes, then raise the share or "
+        "change shingles or threshold"
+        for row in sources
+        if row["documents_in"] >= guard.min_documents and row["removed_share"] > guard.max_removed_share
+    ]
 
 
 def _read_ledger(documents: Iterable[pa.Table], resolution: pa.Table, shingle_size: int) -> _Ledger:
@@ -85,15 +104,19 @@ def _read_ledger(documents: Iterable[pa.Table], resolution: pa.Table, shingle_si
     named = pa.chunked_array(removed.chunks + resolution.column("duplicate_of").chunks, pa.string()).unique()
     for table in documents:
         narrow = _with_tokens(table, shingle_size)
-        ledger.below_width += pc.sum(pc.equal(narrow.column("num_shingles"), 0)).as_py() or 0
-        _count(narrow, ledger.documents, ledger.tokens)
-        _count(
-            narrow.filter(pc.is_in(narrow.column("doc_id"), removed)), ledger.removed_documents, ledger.removed_tokens
-        )
+        _enter(narrow, removed, ledger)
         known = narrow.filter(pc.is_in(narrow.column("doc_id"), named))
         pairs = zip(known.column("doc_id").to_pylist(), known.column("source").to_pylist(), strict=True)
         ledger.source_of.update(pairs)
     return ledger
+
+
+def _enter(narrow: pa.Table, removed: pa.ChunkedArray, ledger: _Ledger) -> None:
+    """Count the documents of a table and those of them that are removed."""
+    ledger.below_width += pc.sum(pc.equal(narrow.column("num_shingles"), 0)).as_py() or 0
+    _count(narrow, ledger.documents, ledger.tokens)
+    gone = narrow.filter(pc.is_in(narrow.column("doc_id"), removed))
+    _count(gone, ledger.removed_documents, ledger.removed_tokens)
 
 
 def _with_tokens(table: pa.Table, shingle_size: int) -> pa.Table:
@@ -144,8 +167,7 @@ def _scalars(ledger: _Ledger, resolved: Resolved) -> dict[str, float]:
     return {
         "documents_in": documents,
         "documents_kept": documents - num_removed,
-        "documents_removed_exact": kinds["exact"],
-        "documents_removed_near": kinds["near"],
+        **{f"documents_removed_{kind}": kinds[kind] for kind in KINDS},
         "documents_below_shingle_width": ledger.below_width,
         "tokens_in": tokens,
         "tokens_kept": tokens - ledger.removed_tokens.total(),
@@ -207,13 +229,3 @@ def _jaccard_histogram(histogram: Mapping[int, int]) -> list[dict[str, Any]]:
 def _s_curve(parameters: DedupParameters) -> list[dict[str, Any]]:
     points = [step / 20 for step in range(21)]
     return [{"jaccard": s, "candidate_probability": candidate_probability(s, parameters)} for s in points]
-
-
-def _gate_failures(sources: list[dict[str, Any]], guard: RetentionGuard) -> list[str]:
-    return [
-        f"source {row['source']} loses {row['removed_share']:.1%} of its {row['documents_in']} documents, at most "
-        f"{guard.max_removed_share:.1%} may go: look at source_overlap and cluster_sizes, then raise the share or "
-        "change shingles or threshold"
-        for row in sources
-        if row["documents_in"] >= guard.min_documents and row["removed_share"] > guard.max_removed_share
-    ]

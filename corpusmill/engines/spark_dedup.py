@@ -23,6 +23,7 @@ from corpusmill.dedup.buckets import bucket_pairs
 from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_documents
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, member_names
 from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.scopes import scope_columns, within_scope
 from corpusmill.dedup.shingles import jaccard, shingle_sets
 from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.dedup.texts import select_texts, stored_columns
@@ -155,7 +156,9 @@ class _Search:
     def read_signatures(self, files: Sequence[str], columns: Sequence[str]) -> "DataFrame":
         """Return member and `columns` of all signature rows that have them."""
         paths = self.spark.createDataFrame([(file,) for file in files], "file string")
-        read = _ReadSignatures(store=self.store, ranking=self.ranking, columns=tuple(columns))
+        read = _ReadSignatures(
+            store=self.store, ranking=self.ranking, scope=self.parameters.scope, columns=tuple(columns)
+        )
         types = [f"{name} {'binary' if name == 'signature' else 'string'}" for name in columns]
         return paths.repartition(max(1, min(len(files), MAX_READERS))).mapInArrow(
             read, ", ".join(["member string", *types])
@@ -271,16 +274,19 @@ class _ReadSignatures:
 
     store: Store
     ranking: Ranking
+    scope: str
     columns: tuple[str, ...]
 
     def __call__(self, batches: Batches) -> Batches:
+        names = (*self.ranking.columns, *scope_columns(self.scope), *self.columns)
         for batch in batches:
             for file in batch.column("file").to_pylist():
-                for table in stored_columns(self.store, file, ("doc_id", "snapshot", *self.columns)):
+                for table in stored_columns(self.store, file, tuple(dict.fromkeys(names))):
                     yield from self._named(table).to_batches()
 
     def _named(self, table: pa.Table) -> pa.Table:
-        named = table.select(list(self.columns)).add_column(0, "member", member_names(table, self.ranking))
+        scoped = within_scope(table, self.scope).select(list(self.columns))
+        named = scoped.add_column(0, "member", member_names(table, self.ranking))
         plain = named.cast(pa.schema([("member", pa.string()), *((name, _TYPES[name]) for name in self.columns)]))
         return plain.filter(pc.is_valid(plain.column("signature"))) if "signature" in self.columns else plain
 

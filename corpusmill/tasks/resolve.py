@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts
 from corpusmill.dedup.duplicates import Resolution, find_duplicates
 from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.resolve import KINDS
 from corpusmill.dedup.texts import stored_texts
 from corpusmill.document import DUPLICATES, RESOLUTION
 from corpusmill.engines import spark_dedup
@@ -48,7 +49,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     with partition_writer(job, attempt, name="resolution") as writer:
         writer.write(resolution.table)
     statistics = resolution.statistics
-    kinds = {kind: int(statistics.scalars[f"documents_removed_{kind}"]) for kind in ("exact", "near")}
+    kinds = {kind: int(statistics.scalars[f"documents_removed_{kind}"]) for kind in KINDS}
     return Outcome(
         files=writer.files,
         counts=_counts(int(statistics.scalars["documents_in"]), kinds),
@@ -60,7 +61,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
                 passed=not statistics.gate_failures, message="; ".join(statistics.gate_failures) or "held"
             )
         },
-        state={"signatures": seen, "snapshots": _decisions(resolution.table)},
+        state={
+            "signatures": seen,
+            "snapshots": _decisions(resolution.table),
+            "parameters": DedupParameters.from_json(job.parameters).to_json(),
+        },
     )
 
 

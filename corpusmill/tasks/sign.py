@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
+from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.signatures import SCHEMA_WITH_SOURCE, sign
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
@@ -57,7 +58,9 @@ def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
     """Yield the signatures of the kept documents of one verdict file."""
     drops = read_drops(inputs, parameters, context.store)
     dedup = {name: value for name, value in parameters.items() if name != "drops"}
-    for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
+    statistic = DedupParameters.from_json(dedup).quality_statistic
+    names = [statistic] if statistic else []
+    for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"], statistics=names):
         kept = pc.filter(verdicts["doc_id"], pc.is_null(verdicts["drop_reason"]))
         for texts in read_batches(context.store, text_file, columns=TEXT_COLUMNS):
             judged = texts.filter(pc.is_in(texts["doc_id"], value_set=kept.combine_chunks()))
@@ -65,7 +68,14 @@ def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
             named = wanted.add_column(
                 2, pa.field("text_file", pa.string(), nullable=False), pa.array([text_file] * len(wanted), pa.string())
             )
+            if statistic:
+                named = named.append_column("quality", _of_documents(named, verdicts, statistic))
             signatures = sign(named, dedup)
             context.add_counts(Counts(rows_in=len(named), kept=len(signatures)))
             context.note("shingles", pc.sum(signatures["num_shingles"]).as_py() or 0)
             yield signatures
+
+
+def _of_documents(texts: pa.Table, verdicts: pa.Table, statistic: str) -> pa.ChunkedArray:
+    places = pc.index_in(texts["doc_id"], value_set=verdicts["doc_id"].combine_chunks())
+    return verdicts[statistic].take(places)

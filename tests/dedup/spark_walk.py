@@ -15,6 +15,11 @@ from corpusmill.lake.store import Store, StoreSettings
 from tests.dedup.planted import Document, edited, words, write_corpus
 
 PARAMETERS = DedupParameters()
+RULES = {
+    "snapshots": {"scope": "snapshot"},
+    "sources": {"scope": "source", "rank": "newest"},
+    "held": {"rank": "longest", "validation_share": 0.25},
+}
 TIGHT = DedupParameters(max_bucket=4, num_representatives=2, max_comparisons=5)
 
 
@@ -26,6 +31,8 @@ def main(kind: str, folder: Path) -> None:
         compare(
             spark, folder / "short", [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)], PARAMETERS
         )
+        for name, changed in RULES.items():
+            compare(spark, folder / name, planted(), DedupParameters(**changed))
         nothing = spark_dedup.find_duplicates(
             spark, [], parameters=PARAMETERS, store=Store(StoreSettings(root=str(folder)))
         )
@@ -34,7 +41,7 @@ def main(kind: str, folder: Path) -> None:
             nothing,
         )
         refused = [name for name, break_corpus in BREAKS.items() if is_refused(spark, folder / name, break_corpus)]
-        print(f"equal: planted, hot, short; refused: {', '.join(refused)}")
+        print(f"equal: planted, hot, short, {', '.join(RULES)}; refused: {', '.join(refused)}")
     finally:
         spark.stop()
 

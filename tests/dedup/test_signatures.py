@@ -80,6 +80,8 @@ def test_signatures_of_other_parameters_are_refused():
         {"num_bands": 64},
         {"shingle_size": 0},
         {"max_bucket": 1},
+        {"validation_share": 0.6},
+        {"quality_statistic": "web_score"},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wrong):
@@ -113,3 +115,16 @@ def test_agreeing_minima_estimate_the_jaccard():
     minima = signature_matrix(signed["signature"], parameters)
     agreeing = (minima[::2] == minima[1::2]).mean()
     assert abs(agreeing - 0.7) < 4 * (0.7 * 0.3 / 112 / 400) ** 0.5
+
+
+def test_documents_share_their_sample_key_as_often_as_their_shingles():
+    """Pairs of Jaccard .6 (one shingle a word): 400 of them share it 240 times, within four standard deviations."""
+    parameters = {"shingle_size": 1, "num_bands": 1, "rows_per_band": 1}
+    documents = [
+        (f"{pair}-{side}", "s", f"{words(pair * 100, 60)} {words(pair * 100 + 60 + 20 * side, 20)}")
+        for pair in range(400)
+        for side in range(2)
+    ]
+    keys = sign(texts_table(documents), parameters)["sample_key"].to_numpy().reshape(400, 2)
+    assert 240 - 40 < (keys[:, 0] == keys[:, 1]).sum() < 240 + 40
+    assert sign(texts_table(MIXED), {})["sample_key"].is_null().to_pylist() == [False, True, True, True, False]

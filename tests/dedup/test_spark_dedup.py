@@ -26,4 +26,5 @@ def test_spark_finds_what_memory_finds(kind, tmp_path):
         [sys.executable, str(script), kind, str(tmp_path)], env=environment, cwd=ROOT, capture_output=True, text=True
     )
     assert walk.returncode == 0, walk.stderr[-4000:]
-    assert walk.stdout.splitlines()[-1] == "equal: planted, hot, short; refused: missing, replaced, garbled"
+    equal = "planted, hot, short, snapshots, sources, held"
+    assert walk.stdout.splitlines()[-1] == f"equal: {equal}; refused: missing, replaced, garbled"
