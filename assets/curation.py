@@ -28,6 +28,7 @@ DESCRIPTIONS = {
     "or the oldest, as the dataset asks.",
     "urls": "One row a document: its canonical URL, and the list, the earlier page or the better version that takes it away.",
     "documents": "What nothing dropped, edits applied: the dataset that everything later reads.",
+    "validation": "The share of the documents, by hash of their text, that no model trains on; made as documents are.",
 }
 
 
@@ -48,7 +49,8 @@ def curated_assets(
     max_removed_share: float,
     drops: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[dg.AssetsDefinition]:
-    """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents.
+    """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents, and validation where
+    `dedup` takes a share for it.
 
     `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
     `drops` adds the tables that it names, and what they find is neither deduplicated nor a document: `contamination`
@@ -63,6 +65,9 @@ def curated_assets(
     dropping = _dropping_steps(key, drops or {})
     found_in = [key[table] for table in drops or {}]
     asked = {"drops": _policies(drops)} if drops else {}
+    share = dedup.get("validation_share", 0.0)
+    final = asked | ({"validation_share": share} if share else {})
+    finals = ("documents", "validation") if share else ("documents",)
     steps: list[Step] = [
         ("extracted", "extract", [records], extract),
         ("verdicts", "judge", [key["extracted"], *classifiers], judge),
@@ -70,7 +75,10 @@ def curated_assets(
         ("signatures", "sign", [key["extracted"], key["verdicts"], *found_in], {**dedup, **asked}),
         ("resolution", "resolve", [key["signatures"], key["extracted"]], dedup),
         ("duplicates", "duplicates", [key["signatures"], key["resolution"]], {"max_removed_share": max_removed_share}),
-        ("documents", "documents", [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in], asked),
+        *(
+            (table, table, [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in], final)
+            for table in finals
+        ),
     ]
     return [
         lake_asset(

@@ -4,10 +4,10 @@ Headings and short lines of code are lines of few words, and marks of code are t
 """
 
 from assets.curation import curated_assets
-from corpusmill.dedup.parameters import FINEWEB
+from corpusmill.dedup.parameters import DedupParameters
 
 EXTRACT = {"method": "fast"}
 JUDGE = {"judge": "web", "rules": {"min_line_words": 0, "min_alphabetic_token_share": 0.5}}
-DEDUP = FINEWEB.to_json()
+DEDUP = DedupParameters(validation_share=0.005).to_json()
 
 ASSETS = curated_assets("web", extract=EXTRACT, judge=JUDGE, dedup=DEDUP, max_removed_share=0.99)

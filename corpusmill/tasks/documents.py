@@ -2,6 +2,7 @@
 
 Rows in are all judged documents, so the counts are the funnel of the dataset: rules and duplicates by reason. With the
 parameter `drops` the tables `urls` and `contamination` drop and cut as well (`corpusmill.tasks.drops`).
+With `validation_share` the documents of the validation split go to `curated/<dataset>/validation` instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.curate.apply import curated_documents
 from corpusmill.curate.contamination_policy import add_cuts
+from corpusmill.dedup.validation import is_validation
 from corpusmill.document import DOCUMENTS
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches, read_rows
@@ -25,6 +27,9 @@ from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
 BYTES_PER_TOKEN = 4.0
 """For the estimate of tokens before a tokenizer has seen the text; `tokenized/` counts them."""
+TRAINING, VALIDATION = "training", "validation"
+VALIDATION_SPLIT = "validation_split"
+"""Why a document that nothing drops is not among those to train on."""
 
 
 def table(dataset: str) -> str:
@@ -41,6 +46,11 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
+    return make_split(job, attempt, split=TRAINING)
+
+
+def make_split(job: Job, attempt: Attempt, *, split: str) -> Outcome:
+    """Write one side of the validation split."""
     removed = job.lake.files(duplicates.table(job.dataset), [job.partition])
     removals = {"duplicates": [job.lake.store.key(file.path) for file in removed], **drop_files(job)}
     shards = run_on_shards(
@@ -51,7 +61,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             {"verdict_file": job.lake.store.key(file.path), **removals}
             for file in job.lake.files(judge.table(job.dataset), [job.partition])
         ],
-        parameters=job.parameters,
+        parameters={**job.parameters, "split": split},
     )
     text_bytes = sum(shard.notes.get("text_bytes", 0) for shard in shards)
     dropped = outcome_of(shards).counts.dropped
@@ -66,20 +76,32 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def documents_shard(
     inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext
 ) -> Iterator[pa.Table]:
-    """Yield the DOCUMENTS that one verdict file keeps."""
+    """Yield the DOCUMENTS that one verdict file keeps for one side of the split."""
     removed = _removed(inputs["duplicates"], context)
     drops = read_drops(inputs, parameters, context.store)
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
         for texts in read_batches(context.store, text_file):
-            readable = texts.filter(pc.is_null(texts["failure"]))
+            readable, held = _divided(texts.filter(pc.is_null(texts["failure"])), parameters)
             by_url, decisions = drops.decide(readable)
-            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed])
+            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed, held])
             context.add_counts(_counts(reasons))
             kept = curated_documents(readable.filter(pc.is_null(reasons)), add_cuts(verdicts, decisions))
             context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
             for row in truncate_sample(kept, columns=["doc_id", "title", "language", "license", "text"], num_rows=2):
                 context.sample(row)
             yield kept
+
+
+def _divided(texts: pa.Table, parameters: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:
+    """Return the texts that this side of the split accounts for, and doc_id and reason of those that the other keeps.
+
+    The funnel of training documents shows the validation split as the last reason; that of the split has only its own.
+    """
+    held = texts.filter(is_validation(texts["text_hash"], parameters.get("validation_share", 0.0)))
+    is_own = parameters["split"] == VALIDATION
+    doc_ids = held["doc_id"].slice(0, 0 if is_own else None)
+    reasons = pa.array([VALIDATION_SPLIT] * len(doc_ids), pa.string())
+    return held if is_own else texts, pa.table({"doc_id": doc_ids, "drop_reason": reasons})
 
 
 def _removed(files: list[str], context: ShardContext) -> pa.Table:
