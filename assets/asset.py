@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.plots import PLOTS
 from assets.tables import bar_table, row_table
 from corpusmill.fingerprint import work_version
 
@@ -172,7 +173,7 @@ def shown(result: Mapping[str, Any]) -> dict[str, Any]:
         view["sample"] = dg.MetadataValue.md(row_table(result["samples"]))
     for title, rows in result["tables"].items():
         if rows:
-            view[title] = dg.MetadataValue.md(row_table(rows))
+            view[title] = dg.MetadataValue.md(PLOTS.get(title, row_table)(rows))
     for title, rows in result["listings"].items():
         if rows:
             view[title] = dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows])

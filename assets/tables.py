@@ -56,7 +56,7 @@ def _has_value(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 def _table(names: Sequence[str], cells: Sequence[Sequence[str]], characters: int) -> str:
     lines = [_line(names), "|" + " --- |" * len(names)]
-    return "\n".join(lines + [_line([_escape(_cut(cell, characters)) for cell in row]) for row in cells])
+    return "\n".join(lines + [_line([escape(_cut(cell, characters)) for cell in row]) for row in cells])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -75,6 +75,6 @@ def _cut(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Return text that Markdown shows as it is."""
     return re.sub(r"([\\|`*_<>\[\]$~#&])", r"\\\1", text)

@@ -10,10 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
+from corpusmill.dedup.parameters import DedupParameters
+from corpusmill.dedup.statistics import RetentionGuard
 from corpusmill.document import DUPLICATES
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import resolve, sign
+from corpusmill.tasks.removal_statistics import RemovalStatistics, snapshot_statistics
 from corpusmill.tasks.task import UNPARTITIONED, Gate, Job, Outcome, partition_writer, truncate_sample
 
 
@@ -42,18 +45,33 @@ def inputs(job: Job) -> dict[str, Any]:
 def run(job: Job, attempt: Attempt) -> Outcome:
     rows_in = sum(file.num_rows for file in job.lake.files(sign.table(job.dataset), [job.partition]))
     with partition_writer(job, attempt, name="duplicates") as writer:
-        removed, sample = _write_removed(job, writer)
+        removed, sample, rows = _write_removed(job, writer)
     counts = Counts(rows_in=rows_in, kept=rows_in - sum(removed.values()), dropped=removed)
+    max_removed_share = float(job.parameters["max_removed_share"])
+    statistics = _statistics(job, rows, max_removed_share)
     return Outcome(
         files=writer.files,
         counts=counts,
-        metrics={"duplicate_rate": round(counts.num_dropped / max(rows_in, 1), 6)},
+        metrics={"duplicate_rate": round(counts.num_dropped / max(rows_in, 1), 6), **statistics.metrics},
+        tables=statistics.tables,
         samples=sample,
-        gates={"retention": _retention(counts, float(job.parameters["max_removed_share"]))},
+        gates={"retention": _retention(counts, max_removed_share), **statistics.gates},
     )
 
 
-def _write_removed(job: Job, writer: ShardWriter) -> tuple[dict[str, int], list[dict[str, Any]]]:
+def _statistics(job: Job, removed: pa.Table, max_removed_share: float) -> RemovalStatistics:
+    resolution = job.lake.partition(resolve.table(job.dataset), UNPARTITIONED)
+    assert resolution is not None
+    return snapshot_statistics(
+        job,
+        removed,
+        parameters=DedupParameters.from_json(resolution.state["parameters"]),
+        guard=RetentionGuard(max_removed_share=max_removed_share),
+    )
+
+
+def _write_removed(job: Job, writer: ShardWriter) -> tuple[dict[str, int], list[dict[str, Any]], pa.Table]:
+    parts = [DUPLICATES.empty_table()]
     removed: dict[str, int] = {}
     sample: list[dict[str, Any]] = []
     for batch in job.lake.scan(resolve.table(job.dataset), partitions=[UNPARTITIONED], columns=DUPLICATES.names):
@@ -63,7 +81,8 @@ def _write_removed(job: Job, writer: ShardWriter) -> tuple[dict[str, int], list[
         if len(sample) < 10:
             sample += truncate_sample(ours, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10)
         writer.write(ours)
-    return removed, sample
+        parts.append(ours)
+    return removed, sample, pa.concat_tables(parts)
 
 
 def _kinds(rows: pa.Table) -> list[tuple[str, int]]:

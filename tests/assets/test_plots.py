@@ -1,0 +1,52 @@
+"""What an asset's page draws: overlap of sources, the S-curve beside the measured one, sizes of clusters."""
+
+from assets.plots import PLOTS
+from assets.tables import MAX_CHARACTERS
+
+
+def test_sources_overlap_darker_the_more():
+    rows = [
+        {"source": "pages", "duplicate_of_source": "pages", "documents": 40},
+        {"source": "pages", "duplicate_of_source": "books_1", "documents": 5},
+        {"source": "books_1", "duplicate_of_source": "books_1", "documents": 21},
+    ]
+    assert PLOTS["source_overlap"](rows).splitlines() == [
+        r"| duplicates of → | pages | books\_1 |",
+        "| --- | --: | --: |",
+        "| pages | 40 ██ | 5 ░░ |",
+        r"| books\_1 | 0    | 21 ▓▓ |",
+    ]
+
+
+def test_many_sources_are_shown_as_others_and_none_is_lost():
+    rows = [
+        {"source": f"source_{one:02d}", "duplicate_of_source": f"source_{other:02d}", "documents": 1000}
+        for one in range(20)
+        for other in range(20)
+    ]
+    shown = PLOTS["source_overlap"](rows)
+    assert len(shown) <= MAX_CHARACTERS
+    lines = shown.splitlines()
+    assert lines[-1].startswith("| others |")
+    numbers = [cell.strip(" ░▒▓█").replace(",", "") for line in lines[2:] for cell in line.split("|")[2:-1]]
+    assert sum(map(int, numbers)) == 400_000
+
+
+def test_the_curve_shows_promised_and_measured():
+    rows = [
+        {"jaccard": "0.6 to 0.7", "promised": 0.25, "measured": None, "low": None, "high": None, "pairs": 0},
+        {"jaccard": "0.7 to 0.8", "promised": 0.75, "measured": 0.7, "low": 0.5, "high": 0.834, "pairs": 40},
+    ]
+    assert PLOTS["s_curve_measured"](rows).splitlines()[2:] == [
+        "| 0.6 to 0.7 | 0.25 |  | 0 | `   │         ` |",
+        "| 0.7 to 0.8 | 0.75 | 0.70 (0.50 to 0.83) | 40 | `      ━━━│━  ` |",
+    ]
+    assert len(PLOTS["s_curve_measured"](rows * 5)) <= MAX_CHARACTERS
+
+
+def test_clusters_are_shown_by_size():
+    rows = [{"size": 2, "clusters": 6}, {"size": 3, "clusters": 2}, {"size": 9, "clusters": 1}]
+    assert [line.split("|")[1:3] for line in PLOTS["cluster_sizes"](rows).splitlines()[2:]] == [
+        [" 2 to 3 ", " 8 "],
+        [" 8 to 15 ", " 1 "],
+    ]
