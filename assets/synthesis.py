@@ -9,13 +9,18 @@ from assets.asset import lake_asset
 from assets.curation import ITEMS
 from assets.partitions import variants
 from corpusmill.curate.contamination_rules import ContaminationRules
+from corpusmill.dedup.parameters import FINEWEB
 from corpusmill.synthesize.recipe import Recipe
 
 DESCRIPTIONS = {
     "requests": "What to ask the model, by reference: seed document and span, recipe and prompt version.",
     "completions": "What the engine answered, once a request: the first committed answer stands.",
     "documents": "Answers that parsed and passed every verifier; the others stay with the reason of their rejection.",
+    "duplicates": "The accepted documents that repeat their seed or one another; nothing later reads them.",
 }
+REPEATS: Mapping[str, Any] = {"dedup": FINEWEB.to_json(), "seed_threshold": 0.7}
+"""Near-duplicates are one too many, and so is a document whose Jaccard to its seed reaches `seed_threshold`; None says that
+documents are meant to be like their seeds."""
 
 
 def synthesized_assets(
@@ -25,30 +30,26 @@ def synthesized_assets(
     dimension: str,
     recipes: Mapping[str, Recipe],
     contamination: Mapping[str, Any] | None = None,
+    repeats: Mapping[str, Any] = REPEATS,
 ) -> list[dg.AssetsDefinition]:
-    """Return synthesized/<dataset>/requests, completions and documents, a partition a variant of `recipes` and snapshot.
+    """Return synthesized/<dataset>/requests, completions, documents and duplicates.
 
-    `seeds` is the curated dataset that they start from, `dimension` what the variants are: style or language. With
-    `contamination` (under `rules`, fields of ContaminationRules; an empty one takes all defaults) answers that hold an
-    item of curated/benchmarks/items are rejected.
+    A partition is a variant of `recipes` and a snapshot. `seeds` is the curated dataset that they start from, `dimension`
+    what the variants are: style or language. With `contamination` (under `rules`, fields of ContaminationRules; an empty
+    one takes all defaults) answers that hold an item of curated/benchmarks/items are rejected.
     """
     documents = ("curated", seeds, "documents")
     searched = _searched(contamination)
     key = {table: ("synthesized", dataset, table) for table in DESCRIPTIONS}
-    steps = [
-        ("requests", "requests", [documents], {}),
-        ("completions", "completions", [key["requests"], documents], {}),
-        (
-            "documents",
-            "accept",
-            [key["requests"], key["completions"], documents, *([ITEMS] if searched else [])],
-            searched,
-        ),
+    asked = {"seeds": seeds, "variants": {name: {"recipe": recipe.to_json()} for name, recipe in recipes.items()}}
+    compared = {"seeds": seeds, "variants": {name: {} for name in recipes}, **repeats}
+    judged = [key["requests"], key["completions"], documents, *([ITEMS] if searched else [])]
+    steps: list[tuple[str, str, list[tuple[str, str, str]], Mapping[str, Any]]] = [
+        ("requests", "requests", [documents], asked),
+        ("completions", "completions", [key["requests"], documents], asked),
+        ("documents", "accept", judged, asked | searched),
+        ("duplicates", "synthesized_duplicates", [key["documents"], documents], compared),
     ]
-    parameters: dict[str, Any] = {
-        "seeds": seeds,
-        "variants": {name: {"recipe": recipe.to_json()} for name, recipe in recipes.items()},
-    }
     return [
         lake_asset(
             key[table],
@@ -56,9 +57,9 @@ def synthesized_assets(
             description=DESCRIPTIONS[table],
             deps=deps,
             partitions_def=variants(dimension, list(recipes), dataset=seeds),
-            parameters=parameters | more,
+            parameters=parameters,
         )
-        for table, task, deps, more in steps
+        for table, task, deps, parameters in steps
     ]
 
 

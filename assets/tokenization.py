@@ -13,21 +13,26 @@ TOKENIZER = "smollm2"
 
 
 def tokenized_assets(
-    dataset: str, *, documents: Sequence[str], partitions_def: dg.PartitionsDefinition
+    dataset: str,
+    *,
+    documents: Sequence[str],
+    partitions_def: dg.PartitionsDefinition,
+    duplicates: Sequence[str] | None = None,
 ) -> list[dg.AssetsDefinition]:
-    """Return tokenized/<dataset>/sequences of the documents table with key `documents`."""
+    """Return tokenized/<dataset>/sequences of the documents table with key `documents`, less those that `duplicates` names."""
     return [
         lake_asset(
             ("tokenized", dataset, "sequences"),
             task="sequences",
             description="Documents tokenized, shuffled and packed once, with explicit document boundaries.",
-            deps=[documents],
+            deps=[documents] if duplicates is None else [documents, duplicates],
             partitions_def=partitions_def,
             parameters={
                 "documents": "/".join(documents),
                 "tokenizer": TOKENIZER,
                 "sequence_length": SEQUENCE_LENGTH,
                 "seed": 0,
+                **({} if duplicates is None else {"duplicates": "/".join(duplicates)}),
             },
         )
     ]

@@ -5,6 +5,7 @@ equal, every doctest is still there, and running them gives what it gave before.
 """
 
 from assets.synthesis import synthesized_assets
+from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, PromptGenerator, Recipe, Sampling, SeedRule, check
 
 RECIPES: dict[str, Recipe] = {
@@ -32,4 +33,11 @@ RECIPES: dict[str, Recipe] = {
 }
 """By style."""
 
-ASSETS = synthesized_assets("code_rephrased", seeds="code", dimension="style", recipes=RECIPES)
+# A documented program is its seed with more words around it: only among one another can documents be too many.
+ASSETS = synthesized_assets(
+    "code_rephrased",
+    seeds="code",
+    dimension="style",
+    recipes=RECIPES,
+    repeats={"dedup": DedupParameters(shingle="code").to_json(), "seed_threshold": None},
+)

@@ -1,7 +1,7 @@
 """tokenized/<dataset>/sequences: documents as packed token sequences, once per (table version, tokenizer, length).
 
 One shard a file of documents. The documents table is named by the parameters, so curated and synthesized ones are alike;
-of synthesized ones only the accepted are read.
+of synthesized ones only the accepted are read, and none that the table `duplicates` names, where there is one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from corpusmill.document import SEQUENCES
 from corpusmill.engines.shard import ShardContext
-from corpusmill.lake.reading import read_batches
+from corpusmill.lake.reading import read_batches, read_rows
 from corpusmill.lake.tables import Attempt
 from corpusmill.mix.pack import SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
 from corpusmill.mix.tokenize import Tokenization
@@ -30,7 +30,12 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"documents": job.upstream(job.parameters["documents"]), "tokenizer": _tokenization(job).version()}
+    duplicates = {"duplicates": job.upstream(job.parameters["duplicates"])} if "duplicates" in job.parameters else {}
+    return {
+        "documents": job.upstream(job.parameters["documents"]),
+        "tokenizer": _tokenization(job).version(),
+        **duplicates,
+    }
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -41,7 +46,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         job=job,
         attempt=attempt,
         inputs=[
-            {"documents_file": job.lake.store.key(file.path), "first_sequence": number * SHARD_SEQUENCES}
+            {
+                "documents_file": job.lake.store.key(file.path),
+                "first_sequence": number * SHARD_SEQUENCES,
+                **_duplicates(job),
+            }
             for number, file in enumerate(files)
         ],
         parameters={"tokenization": tokenization.to_json(), "tokenizer": tokenization.version()},
@@ -65,17 +74,31 @@ def pack_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
             context.note(name, value)
 
     yield from tokenize_and_pack(
-        _accepted(read_batches(context.store, inputs["documents_file"])),
+        _accepted(read_batches(context.store, inputs["documents_file"]), _ids(inputs.get("duplicates", []), context)),
         tokenization=Tokenization(**parameters["tokenization"]),
         first_sequence=inputs["first_sequence"],
         on_counts=count,
     )
 
 
-def _accepted(batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _duplicates(job: Job) -> dict[str, list[str]]:
+    if "duplicates" not in job.parameters:
+        return {}
+    files = job.lake.files(job.parameters["duplicates"], [job.partition])
+    return {"duplicates": [job.lake.store.key(file.path) for file in files]}
+
+
+def _ids(files: list[str], context: ShardContext) -> pa.Array:
+    """Return the ids of the documents that are duplicates."""
+    parts = [read_rows(context.store, file, columns=("doc_id",)) for file in files]
+    ids = [chunk for part in parts for chunk in part["doc_id"].chunks]
+    return pa.chunked_array(ids, pa.string()).combine_chunks()
+
+
+def _accepted(batches: Iterator[pa.Table], duplicates: pa.Array) -> Iterator[pa.Table]:
     for batch in batches:
-        rejected = "reject_reason" in batch.schema.names
-        yield batch.filter(pc.is_null(batch["reject_reason"])) if rejected else batch
+        accepted = batch.filter(pc.is_null(batch["reject_reason"])) if "reject_reason" in batch.schema.names else batch
+        yield accepted.filter(pc.invert(pc.is_in(accepted["doc_id"], value_set=duplicates)))
 
 
 def _tokenization(job: Job) -> Tokenization:
