@@ -222,7 +222,7 @@ def _download_all(packages: list[SourcePackage], cache: Path, on_progress: OnPro
         try:
             for done, package in enumerate(pool.map(lambda package: _download(package, cache), missing), start=1):
                 on_progress(f"Downloaded {package.name} {package.version} ({done} of {len(missing)})")
-        except SampleError:
+        except (SampleError, KeyboardInterrupt):
             pool.shutdown(cancel_futures=True)
             raise
 

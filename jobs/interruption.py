@@ -10,8 +10,10 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from corpusmill.engines.lease import ask_to_end, end_unheld
 
@@ -77,9 +79,18 @@ def _listen(listener: socket.socket, state_folder: Path) -> None:
             _leave(state_folder)
         if num_heard > before:
             _say("Interrupted: ending the run and its engines. Ctrl-C again ends at once")
+            _end_children()
             timer = threading.Timer(2 * PATIENCE_SECONDS, _leave, [state_folder])
             timer.daemon = True  # ends with the process, if that is sooner
             timer.start()
+
+
+def _end_children() -> None:
+    """End what threads of ours wait for, such as a download; engines have sessions of their own."""
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if os.getsid(child.pid) == os.getsid(0):
+                child.terminate()
 
 
 def _leave(state_folder: Path) -> None:

@@ -11,6 +11,9 @@ from corpusmill.tasks.inference import inference_engine_settings
 from jobs.run_step import Say
 from jobs.way import Step
 
+GIVE_UP_SECONDS = 5.0
+"""What a start that is under way gets to give up."""
+
 
 class WarmEngines:
     """Leases of Spark and of the inference server. The latter starts beside curation, so that synthesis finds it warm."""
@@ -29,7 +32,7 @@ class WarmEngines:
     def __exit__(self, *error: object) -> None:
         self._done.set()
         if self._thread:
-            self._thread.join()
+            self._thread.join(GIVE_UP_SECONDS)
         self._stack.close()
 
     def hold_for(self, step: Step) -> None:
@@ -50,13 +53,12 @@ class WarmEngines:
 
     def _hold_inference(self) -> None:
         """Hold the lease until the end. A start that fails is told by the step that needs the engine, not here."""
-        from corpusmill.engines.service import EngineStartError
-
         try:
             folder = Path(self._settings.state_folder)
             settings = inference_engine_settings(self._settings)
             with lease("inference", settings, state_folder=folder, given_up=self._done):
                 self._done.wait()
-        except EngineStartError as error:
-            if not self._done.is_set():
+        except (OSError, RuntimeError, ValueError) as error:
+            # Where the command was interrupted, the start failed because of that.
+            if not self._done.wait(GIVE_UP_SECONDS):
                 self._say(f"      the inference server did not start: {error}")

@@ -81,6 +81,14 @@ def test_an_engine_that_another_process_holds_stays(folder):
         assert is_hosted(folder)
 
 
+def test_a_program_that_a_thread_waits_for_ends_too(folder):
+    (folder / "program").touch()
+    process = running(folder)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
 def test_a_second_control_c_ends_what_does_not_listen(folder):
     (folder / "deaf").touch()
     process = running(folder)

@@ -2,11 +2,13 @@
 
 Snapshots are dynamic, one asset sees all of them, styles are a second dimension, mixes another set. The records of the
 snapshot named `broken` fail until $TOY_FOLDER/mended exists. A plan is in the making while $TOY_FOLDER/hold exists, and
-takes no interrupt while $TOY_FOLDER/deaf does.
+takes no interrupt while $TOY_FOLDER/deaf does, and waits for a program while $TOY_FOLDER/program does.
 """
 
 import os
 import signal
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -63,6 +65,8 @@ def plan() -> dg.MaterializeResult:
     folder = Path(os.environ["TOY_FOLDER"])
     if (folder / "deaf").exists():
         signal.signal(signal.SIGINT, lambda number, frame: None)
+    if (folder / "program").exists():
+        threading.Thread(target=subprocess.run, args=(["sleep", "600"],)).start()
     (folder / "at-work").touch()
     while (folder / "hold").exists():
         time.sleep(0.05)
