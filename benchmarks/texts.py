@@ -111,6 +111,16 @@ def _help_pages() -> Iterator[Sample]:
             )
 
 
+def help_page_versions() -> dict[str, dict[str, str]]:
+    """Return the help pages by language and by name; those of one name say the same."""
+    found: dict[str, dict[str, str]] = {}
+    for name in ("general", "stem"):
+        for page in _json_lines(DATA / "html_parallel_lohelp" / f"{name}.jsonl.gz"):
+            text = read_html(page["html"], "resiliparse").text
+            found.setdefault(page["lang"].split("-")[0], {})[f"{name}/{page['page']}"] = text
+    return found
+
+
 def _all_text(html: str) -> str:
     from resiliparse.extract.html2text import extract_plain_text
 

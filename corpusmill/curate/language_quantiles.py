@@ -29,14 +29,14 @@ FIELDS = (
 language score and stop words."""
 
 
-def quantile_thresholds(own: pa.Table, english: pa.Table) -> dict[str, Any]:
+def quantile_thresholds(own: pa.Table, english: pa.Table, *, min_texts: int = MIN_TEXTS) -> dict[str, Any]:
     """Return the FIELDS of WebRules for a language, from web verdicts of its texts and of English ones.
 
-    A threshold that drops no English text drops none of the language's. Raises ValueError below MIN_TEXTS.
+    A threshold that drops no English text drops none of the language's. Raises ValueError below `min_texts`.
     """
     fewest = min(len(own), len(english))
-    if fewest < MIN_TEXTS:
-        raise ValueError(f"thresholds by quantiles need {MIN_TEXTS} verdicts of each language, got {fewest}")
+    if fewest < min_texts:
+        raise ValueError(f"thresholds by quantiles need {min_texts} verdicts of each language, got {fewest}")
     rules = WebRules()
     moved: dict[str, Any] = {}
     for field in FIELDS:
