@@ -39,13 +39,8 @@ def s_curve_plot(rows: Rows) -> str:
 
 
 def cluster_plot(rows: Rows) -> str:
-    """Return a bar for each class of cluster size, classes growing by twos."""
-    classes: dict[str, int] = {}
-    for row in sorted(rows, key=lambda row: row["size"]):
-        first = 1 << (row["size"].bit_length() - 1)
-        name = f"{first} to {2 * first - 1}"
-        classes[name] = classes.get(name, 0) + row["clusters"]
-    return bar_table(classes)
+    """Return a bar for each class of cluster size, in the order of sizes."""
+    return bar_table({row["size"]: row["clusters"] for row in rows}, is_ordered=True)
 
 
 PLOTS: dict[str, Callable[[Rows], str]] = {

@@ -32,9 +32,9 @@ def row_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return shown
 
 
-def bar_table(values: Mapping[str, int]) -> str:
-    """Return a bar for each value, largest first, with its share of all; small ones beyond MAX_BARS are one bar."""
-    ordered = sorted(values.items(), key=lambda item: (-item[1], item[0]))
+def bar_table(values: Mapping[str, int], *, is_ordered: bool = False) -> str:
+    """Return a bar for each value with its share of all, largest first or as they come; those beyond MAX_BARS are one bar."""
+    ordered = list(values.items()) if is_ordered else sorted(values.items(), key=lambda item: (-item[1], item[0]))
     bars = ordered[:MAX_BARS]
     if rest := sum(value for _, value in ordered[MAX_BARS:]):
         bars = [*bars, (OTHERS, rest)]

@@ -19,6 +19,8 @@ from corpusmill.dedup.resolve import KINDS, Resolved
 
 DOCUMENT_COLUMNS = ("doc_id", "snapshot", "source", "num_shingles")
 UNKNOWN_SOURCE = "unknown"
+MAX_SOURCES = 20
+OTHERS = "others"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,15 +204,22 @@ def _meaning(parameters: DedupParameters) -> dict[str, float]:
 
 
 def _size_histogram(cluster_sizes: np.ndarray) -> list[dict[str, Any]]:
-    sizes, counts = np.unique(cluster_sizes, return_counts=True)
-    return [{"size": s, "clusters": c} for s, c in zip(sizes.tolist(), counts.tolist(), strict=True)]
+    """Count clusters and their documents by size, in classes that grow by twos: 2 to 3, 4 to 7 and so on."""
+    rows = []
+    for power in range(1, int(cluster_sizes.max(initial=1)).bit_length()):
+        first = 1 << power
+        mine = cluster_sizes[(cluster_sizes >= first) & (cluster_sizes < 2 * first)]
+        rows.append({"size": f"{first} to {2 * first - 1}", "clusters": len(mine), "documents": int(mine.sum())})
+    return rows
 
 
 def _source_overlap(resolution: pa.Table, source_of: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Count the documents of each source that duplicate one of each source."""
-    removed = resolution.column("doc_id").to_pylist()
-    kept = resolution.column("duplicate_of").to_pylist()
-    counts = Counter((source_of[r], source_of[k]) for r, k in zip(removed, kept, strict=True))
+    """Count the documents of each source that duplicate one of each source; beyond MAX_SOURCES they are OTHERS."""
+    removed = [source_of[doc_id] for doc_id in resolution.column("doc_id").to_pylist()]
+    kept = [source_of[doc_id] for doc_id in resolution.column("duplicate_of").to_pylist()]
+    named = {source for source, _ in Counter([*removed, *kept]).most_common(MAX_SOURCES)}
+    shown = {source: source if source in named else OTHERS for source in {*removed, *kept}}
+    counts = Counter((shown[r], shown[k]) for r, k in zip(removed, kept, strict=True))
     return [{"source": s, "duplicate_of_source": k, "documents": n} for (s, k), n in sorted(counts.items())]
 
 

@@ -54,7 +54,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         files=writer.files,
         counts=_counts(int(statistics.scalars["documents_in"]), kinds),
         metrics=dict(statistics.scalars),
-        tables={name: rows[:25] for name, rows in statistics.tables.items()},
+        tables=statistics.tables,
         samples=truncate_sample(resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10),
         gates={
             "retention": Gate(

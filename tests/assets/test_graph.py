@@ -57,6 +57,11 @@ def test_every_asset_says_what_it_is() -> None:
         assert (Path("assets") / stage / f"{dataset}.py").exists(), f"{spec.key} stands in a module of another name"
 
 
+def test_nothing_reads_the_validation_split() -> None:
+    assert "curated/web/validation" in graph()
+    assert not [name for name, asset in graph().items() if any(key.endswith("/validation") for key in asset["inputs"])]
+
+
 def test_the_definitions_load() -> None:
     from corpusmill.settings import load_settings
     from definitions import build

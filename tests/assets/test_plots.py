@@ -45,8 +45,8 @@ def test_the_curve_shows_promised_and_measured():
 
 
 def test_clusters_are_shown_by_size():
-    rows = [{"size": 2, "clusters": 6}, {"size": 3, "clusters": 2}, {"size": 9, "clusters": 1}]
-    assert [line.split("|")[1:3] for line in PLOTS["cluster_sizes"](rows).splitlines()[2:]] == [
-        [" 2 to 3 ", " 8 "],
-        [" 8 to 15 ", " 1 "],
+    rows = [{"size": "2 to 3", "clusters": 6, "documents": 14}, {"size": "4 to 7", "clusters": 12, "documents": 60}]
+    assert PLOTS["cluster_sizes"](rows).splitlines()[2:] == [
+        "| 2 to 3 | 6 | 33% | ██████ |",
+        "| 4 to 7 | 12 | 67% | ████████████ |",
     ]

@@ -239,6 +239,30 @@ def test_all_equal_none_equal_and_nothing_at_all():
     assert empty.statistics.scalars["documents_in"] == 0
 
 
+def test_statistics_show_sizes_of_clusters_and_the_overlap_of_sources():
+    groups = [texts_table([(f"{name}{n}", "s", edited(base, 40, 0))], source=name) for name, base, n in COPIES]
+    tables = resolve_texts(groups).statistics.tables
+    assert tables["cluster_sizes"] == [
+        {"size": "2 to 3", "clusters": 1, "documents": 2},
+        {"size": "4 to 7", "clusters": 1, "documents": 5},
+    ]
+    assert tables["source_overlap"] == [
+        {"source": "a", "duplicate_of_source": "a", "documents": 2},
+        {"source": "b", "duplicate_of_source": "a", "documents": 3},
+    ]
+
+
+def test_many_sources_overlap_as_others():
+    groups = [texts_table([(f"d{n:02d}", "s", edited(n % 2, 40, 0))], source=f"source {n:02d}") for n in range(50)]
+    overlap = resolve_texts(groups).statistics.tables["source_overlap"]
+    assert len({row["source"] for row in overlap}) <= 21
+    assert sum(row["documents"] for row in overlap) == 48
+    assert sum(row["documents"] for row in overlap if row["source"] == "others") == 48 - 18
+
+
+COPIES = [("a", 1, 0), ("a", 1, 1), ("a", 1, 2), ("b", 1, 0), ("b", 1, 1), ("a", 2, 3), ("b", 2, 2), ("b", 3, 3)]
+"""Source, base of the text, number: five equal texts, two equal texts, and one by itself."""
+
 CORPORA = st.lists(
     st.tuples(
         st.sampled_from(["s1", "s2", "s3"]),

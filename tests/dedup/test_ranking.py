@@ -3,12 +3,14 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from corpusmill.dedup.evidence import Ranking, member_names, rank_snapshots
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.validation import is_validation
 from corpusmill.document import text_hash
-from tests.dedup.planted import CERTAIN, decisions, edited, resolve_texts, texts_table, words
+from tests.dedup.planted import CERTAIN, decisions, edited, resolve_texts, texts_table, word_shingles, words
 
 SHORT, LONG = words(0, 30), words(0, 36)
 """26 shingles, all of them among the 32 of the other."""
@@ -121,6 +123,24 @@ def test_training_documents_near_the_validation_split_are_removed():
         "documents_removed_validation": 2,
         "documents_below_shingle_width": 0,
     }
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(["s1", "s2"]), st.integers(0, 2), st.integers(0, 8)), min_size=2, max_size=20),
+    st.sampled_from(["oldest", "newest", "longest"]),
+)
+def test_no_document_to_train_on_is_like_one_of_the_split(drawn, rank):
+    documents = [
+        (f"d{n:02d}", snapshot, edited(base, 30, replaced)) for n, (snapshot, base, replaced) in enumerate(drawn)
+    ]
+    resolution = resolve_texts([texts_table(documents)], certain(rank=rank, validation_share=0.5))
+    removed = set(resolution.table["doc_id"].to_pylist())
+    kept = [(text, word_shingles(text)) for doc_id, _, text in documents if doc_id not in removed]
+    sides = is_validation(pa.array([text_hash(text) for text, _ in kept]), 0.5).to_pylist()
+    for (_, one), is_held in zip(kept, sides, strict=True):
+        for (_, other), is_other_held in zip(kept, sides, strict=True):
+            assert is_held == is_other_held or len(one & other) / len(one | other) < CERTAIN.threshold
 
 
 def test_an_older_training_document_stays_where_the_oldest_come_first():

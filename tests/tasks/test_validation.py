@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from corpusmill.dedup.validation import is_validation
 from corpusmill.document import text_hash
@@ -30,7 +31,7 @@ NEAR = next(text for text in (f"{HELD[0]} {words(number, 1)}" for number in rang
 DROPPED = next(text for text in (f"w{number}" for number in range(50)) if is_held(text))
 
 
-def walk(folder: Path, texts: list[str]) -> tuple[Lake, dict[str, Any]]:
+def walk(folder: Path, texts: list[str], **dedup: Any) -> tuple[Lake, dict[str, Any]]:
     (folder / "stem" / "2024").mkdir(parents=True)
     lines = [json.dumps({"text": text}) for text in texts]
     (folder / "stem" / "2024" / "a.jsonl").write_text("\n".join(lines) + "\n")
@@ -42,8 +43,8 @@ def walk(folder: Path, texts: list[str]) -> tuple[Lake, dict[str, Any]]:
         ("records", "2024", {}),
         ("extract", "2024", {"method": "plain"}),
         ("judge", "2024", JUDGE),
-        ("sign", "2024", DEDUP),
-        ("resolve", "all", DEDUP),
+        ("sign", "2024", DEDUP | dedup),
+        ("resolve", "all", DEDUP | dedup),
         ("duplicates", "2024", {"max_removed_share": 1.0}),
         ("documents", "2024", {"validation_share": SHARE}),
         ("validation", "2024", {"validation_share": SHARE}),
@@ -83,3 +84,21 @@ def test_the_page_of_a_snapshot_says_what_was_missed_and_what_was_removed_wrongl
     assert (source["source"], source["documents_in"], source["documents_kept"]) == ("stem", 14, 11)
     assert metrics["tokens_in"] - metrics["tokens_kept"] == 61 + 60 + 60
     assert set(results["duplicates"]["gates"]) == {"retention", "source_retention", "removals_rechecked"}
+
+
+def test_the_document_of_highest_quality_is_kept_and_knows_its_popularity(tmp_path: Path) -> None:
+    """Quality is a statistic of the verdicts: here how many formulas a page has."""
+    plain = words(0, 60)
+    pages = [f"$x$ {plain}", f"$x$ and $y$ {plain}", plain, words(500, 60)]
+    lake, _ = walk(tmp_path, pages, rank="quality", quality_statistic="formulas", validation_share=0.0)
+    assert sorted(lake.read("curated/stem/signatures")["quality"].to_pylist()) == [0.0, 0.0, 1.0, 2.0]
+    query = """
+        select distinct documents.text, resolution.num_duplicates
+        from curated.stem.resolution join curated.stem.extracted as documents on documents.doc_id = duplicate_of
+    """
+    assert lake.sql(query).read_all().to_pylist() == [{"text": pages[1], "num_duplicates": 2}]
+
+
+def test_a_quality_that_no_verdict_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no statistic beauty; name one that its judge measures"):
+        walk(tmp_path, PAGES[:3], rank="quality", quality_statistic="beauty")
