@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from corpusmill.dedup.evidence import ReadTexts
 
 _BATCH_ROWS = 256
+_PIECE_BYTES = 1 << 20
 
 
 class Files(Protocol):
@@ -54,7 +55,7 @@ def select_texts(files: Files, text_file: str, doc_ids: Sequence[str]) -> Iterat
 
 
 def stored_columns(files: Files, path: str, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the columns of a Parquet file in small tables; an unreadable file is a ValueError that names it."""
+    """Yield the columns of a Parquet file in small tables; a garbled file is a ValueError that names it."""
     with _opened(files, path) as parquet:
         present = [name for name in columns if name in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, columns=present):
@@ -67,7 +68,19 @@ def _opened(files: Files, path: str) -> Iterator[pq.ParquetFile]:
         with files.open_input(path) as opened, pq.ParquetFile(opened, page_checksum_verification=True) as parquet:
             yield parquet
     except (OSError, pa.ArrowInvalid) as error:
+        _read_through(files, path)
         raise ValueError(f"cannot read {path}: {error}; rebuild the partition that wrote it") from error
+
+
+def _read_through(files: Files, path: str) -> None:
+    """Raise the OSError of a storage that does not answer, which another attempt may find well; Parquet says the same of
+    bytes that make no sense. A file that is gone stays gone."""
+    try:
+        with files.open_input(path) as opened:
+            while opened.read(_PIECE_BYTES):
+                pass
+    except FileNotFoundError:
+        return
 
 
 def _chosen(parquet: pq.ParquetFile, group: int, is_wanted: pa.BooleanArray) -> Iterator[pa.Table]:

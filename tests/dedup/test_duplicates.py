@@ -27,6 +27,7 @@ from tests.dedup.planted import (
     words,
     write_corpus,
 )
+from tests.servers.unreliable import UnreliableStore
 
 
 def chain(length: int, step: int = 3, count: int = 30) -> list[str]:
@@ -109,6 +110,14 @@ def test_case_4_a_garbled_intermediate_is_refused_by_name(tmp_path, harm):
         list(stored_columns(store, file, ("doc_id",)))
     with pytest.raises(ValueError, match=f"cannot read {texts}.*rebuild the partition that wrote it"):
         find_duplicates([signed], parameters=CERTAIN, read_texts=stored_texts(store))
+
+
+@pytest.mark.parametrize("num_answers", [0, 1])
+def test_a_storage_that_does_not_answer_is_no_garbled_intermediate(tmp_path, num_answers):
+    (file,) = write_corpus(tmp_path, planted(), shards=1, parameters=CERTAIN)
+    store = UnreliableStore(tmp_path, TimeoutError("no answer"), num_answers)
+    with pytest.raises(TimeoutError, match="no answer"):
+        list(stored_columns(store, file, ("doc_id",)))
 
 
 def test_case_5_k_identical_new_documents_give_k_removals_that_name_their_partner():

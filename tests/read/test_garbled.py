@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.read.snapshot import fetch_payloads, list_records
-from tests.read.test_outage import FILES
+from tests.read.small_files import FILES
 
 ONE_FILE = [(format, *next(iter(files.items()))) for format, files in FILES if format != "checkout"]
 
