@@ -157,7 +157,10 @@ def test_thresholds_are_parameters(text_rows):
     assert web.judge(text_rows("Hi."), {"rules": {"min_words": 1, "languages": []}})["drop_reason"].to_pylist() != [
         "too_few_words"
     ]
-    with pytest.raises(ValueError, match="unknown rule min_word; WebRules has languages, identifies_language"):
+    with pytest.raises(
+        ValueError,
+        match=r"unknown rule min_word; did you mean 'min_words'\? WebRules has languages, identifies_language",
+    ):
         web.judge(text_rows(GOOD), {"rules": {"min_word": 1}})
     with pytest.raises(ValueError, match="n-grams of 2 to 4 words need 3 shares"):
         web.judge(text_rows(GOOD), {"rules": {"max_top_ngram_shares": [0.1]}})

@@ -1,5 +1,6 @@
 """A mistake in a source is told by name, with what to do, and nothing is committed."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,56 @@ def test_one_broken_line_is_a_failed_row_and_the_rest_is_kept(tmp_path: Path) ->
     result = run(settings_for(tmp_path, form="jsonl"))
     assert (result["counts"]["rows_in"], result["counts"]["kept"]) == (3, 2)
     assert sum(result["counts"]["failed"].values()) == 1
+
+
+HOSTILE: dict[str, tuple[Any, str | None, str | None]] = {
+    "null": (None, None, "null_text"),
+    "empty": ("", None, "empty_text"),
+    "whitespace": (" \n\t\u3000", None, "empty_text"),
+    "a number": (7, None, "text_not_a_string"),
+    "too long": ("x" * 5000, None, "payload_too_large"),
+    "a lone surrogate": ("a \ud800 b", "a \ufffd b", None),
+    "a byte order mark": ("\ufeffa", "a", None),
+    "NULs": ("a\x00b", "ab", None),
+    "line ends of all kinds": ("a\r\nb\rc\u2028d", "a\nb\nc\u2028d", None),
+    "right to left": ("مرحبا \u200fبالعالم", "مرحبا \u200fبالعالم", None),
+    "East Asian": ("你好，世界 안녕", "你好，世界 안녕", None),
+    "beyond the first plane": ("😀𐍈", "😀𐍈", None),
+    "the same": ("equal", "equal", None),
+    "the same again": ("equal", "equal", None),
+}
+"""Story, what the line holds, and the text or the failure that comes of it."""
+
+
+def test_hostile_texts_go_the_whole_way_or_are_counted(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": text, "u": f"http://a/{story}\ud800\x00"}) for story, (text, _, _) in HOSTILE.items()]
+    put(tmp_path, "a.jsonl", "\n".join(lines))
+    settings = settings_for(tmp_path, form="jsonl", max_payload_bytes=4000, url_column="u", meta_columns=["u"])
+    listed = run(settings)["counts"]
+    extracted = run(settings, task="extract", method="plain")["counts"]
+    assert listed["rows_in"] == len(HOSTILE)
+    assert listed["failed"] == {"payload_too_large": 1}
+    assert extracted["failed"] == {"empty_text": 2, "null_text": 1, "text_not_a_string": 1}
+    rows = Lake(settings.lake).read("curated/web/extracted").to_pylist()
+    found = {row["locator"]: (row["text"], row["failure"]) for row in rows}
+    expected = {
+        f"a.jsonl#line={number}": (text, failure)
+        for number, (_, text, failure) in enumerate(HOSTILE.values())
+        if failure != "payload_too_large"
+    }
+    assert found == expected
+    assert len({row["doc_id"] for row in rows}) == len(rows)
+    judged = run(settings, task="judge", judge="web", rules={"languages": [], "min_words": 0})["counts"]
+    assert judged["rows_in"] == extracted["kept"] == judged["kept"] + sum(judged["dropped"].values())
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_warc_of_zero_pages_counts_no_row(tmp_path: Path, others: int) -> None:
+    put(tmp_path, "a.warc", "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 4\r\n\r\na: b\r\n\r\n")
+    settings = settings_for(tmp_path, form="warc")
+    if not others:
+        with pytest.raises(ValueError, match="snapshot '2024' of web holds no warc record in 1 files"):
+            run(settings)
+        return
+    put(tmp_path, "b.warc", "WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 4\r\n\r\npage\r\n\r\n")
+    assert run(settings)["counts"]["rows_in"] == 1
