@@ -79,7 +79,9 @@ def engine_lines(state_folder: Path) -> list[str]:
 
 def print_maintenance(settings: Settings, *, keep_snapshots_days: float, orphan_age_days: float) -> None:
     """Expire old versions, delete files that nothing needs, and print how many."""
-    counts = Lake(settings.lake).maintain(
+    lake = Lake(settings.lake)
+    lake.require()
+    counts = lake.maintain(
         keep_snapshots_days=keep_snapshots_days, orphan_age_days=orphan_age_days, now=datetime.now(UTC)
     )
     for name, number in counts.items():

@@ -271,7 +271,6 @@ class Lake:
 
     def maintain(self, *, keep_snapshots_days: float, orphan_age_days: float, now: datetime) -> dict[str, int]:
         """Expire versions and delete files that nothing needs; returns what was removed (see `lake.maintain`)."""
-        self.require()
         report = maintain(
             self.catalog,
             self.store,
