@@ -1,7 +1,8 @@
 """What a resolution did, in numbers: scalars that plot over partitions, small tables, and the retention gate.
 
 Documents come in as narrow tables (DOCUMENT_COLUMNS), one after the other; memory is that of the documents that the
-resolution names. Tokens are those that shingles are made of; documents below the shingle width count none.
+resolution names. Shingle tokens are what shingles are made of, not a tokenizer's tokens; documents below the shingle width
+count none.
 """
 
 from collections import Counter
@@ -153,8 +154,8 @@ def _sources(ledger: _Ledger) -> list[dict[str, Any]]:
                 "source": source,
                 "documents_in": documents,
                 "documents_kept": documents - removed,
-                "tokens_in": ledger.tokens[source],
-                "tokens_kept": ledger.tokens[source] - ledger.removed_tokens[source],
+                "shingle_tokens_in": ledger.tokens[source],
+                "shingle_tokens_kept": ledger.tokens[source] - ledger.removed_tokens[source],
                 "removed_share": removed / documents,
             }
         )
@@ -171,8 +172,8 @@ def _scalars(ledger: _Ledger, resolved: Resolved) -> dict[str, float]:
         "documents_kept": documents - num_removed,
         **{f"documents_removed_{kind}": kinds[kind] for kind in KINDS},
         "documents_below_shingle_width": ledger.below_width,
-        "tokens_in": tokens,
-        "tokens_kept": tokens - ledger.removed_tokens.total(),
+        "shingle_tokens_in": tokens,
+        "shingle_tokens_kept": tokens - ledger.removed_tokens.total(),
         "removed_share": num_removed / documents if documents else 0.0,
         "clusters": len(resolved.cluster_sizes),
         "largest_cluster": int(resolved.cluster_sizes.max(initial=0)),

@@ -44,8 +44,8 @@ def snapshot_statistics(
     failures = guard_failures(sources, guard)
     return RemovalStatistics(
         metrics={
-            "tokens_in": sum(row["tokens_in"] for row in sources),
-            "tokens_kept": sum(row["tokens_kept"] for row in sources),
+            "shingle_tokens_in": sum(row["shingle_tokens_in"] for row in sources),
+            "shingle_tokens_kept": sum(row["shingle_tokens_kept"] for row in sources),
             **_missed(pairs, removed, parameters),
             **_wrong(rechecks),
         },
