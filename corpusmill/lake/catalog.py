@@ -1,5 +1,6 @@
 """Opening the Iceberg catalog that the settings name, and creating tables in it."""
 
+import difflib
 import os
 from urllib.parse import parse_qsl
 
@@ -57,9 +58,11 @@ def load_table(catalog: Catalog, table: str) -> Table:
     """Load a table at its current version; raises TableMissingError."""
     found = find_table(catalog, table)
     if found is None:
-        known = ", ".join(list_tables(catalog)) or "none"
+        near = difflib.get_close_matches(table, list_tables(catalog), n=2, cutoff=0.85)
+        hint = f"did you mean {' or '.join(near)}? Else " if near else ""
         raise TableMissingError(
-            f"no table {table} in {catalog.properties['warehouse']}; there are {known}; materialize its asset first"
+            f"no table {table} in {catalog.properties['warehouse']}; {hint}make it first: "
+            f"corpusmill materialize --assets {table}"
         )
     return found
 

@@ -257,10 +257,13 @@ def test_a_missing_partition_is_named(lake: Lake) -> None:
     put(lake, "2024-01", rows("a"))
     with pytest.raises(PartitionMissingError, match="curated/web/documents has no partition '2024-09'; it has 2024-01"):
         lake.files(TABLE, ["2024-01", "2024-09"])
+    making = "corpusmill materialize --assets"
     with pytest.raises(
-        TableMissingError, match=r"no table curated/web/verdicts in .*; there are curated/web/documents"
+        TableMissingError, match=f"no table sources/code/a in .*; make it first: {making} sources/code/a"
     ):
-        lake.scan("curated/web/verdicts")
+        lake.scan("sources/code/a")
+    with pytest.raises(TableMissingError, match=r"did you mean curated/web/documents\? Else make it first"):
+        lake.scan("curated/wbe/documents")
 
 
 def test_a_partition_whose_gate_failed_is_refused(lake: Lake) -> None:
