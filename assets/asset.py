@@ -26,6 +26,7 @@ KINDS = {
     "items": {"python", "iceberg"},
     "entries": {"python", "iceberg"},
     "urls": {"python", "iceberg"},
+    "url_versions": {"python", "iceberg"},
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"

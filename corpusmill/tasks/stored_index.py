@@ -56,8 +56,10 @@ def open_index(store: Store, item_files: tuple[str, ...], rules: ContaminationRu
     key = index_key(item_files, rules)
     body = _read(store, key)
     if body is None:
-        body = build_index(pa.concat_tables([read_rows(store, file) for file in item_files]), rules).to_buffer()
-        _write(store, key, body)
+        built = build_index(pa.concat_tables([read_rows(store, file) for file in item_files]), rules).to_buffer()
+        _write(store, key, built)
+        # Opened anew, so that who built it shares memory with the others.
+        body = _read(store, key) or built
     return ContaminationIndex.from_buffer(body)
 
 

@@ -133,6 +133,39 @@ def test_planted_items_and_blocked_urls_are_gone_and_all_is_accounted_for(
 
 @pytest.mark.slow
 @pytest.mark.dagster
+def test_of_a_page_in_two_snapshots_the_newest_version_stays(
+    settings: Settings, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    (tmp_path / "pages" / "2025").mkdir()
+    rows = [
+        {
+            "url": PAGES[0][0],
+            "text": "The clean page of a year later, which tells of bridges and of those who built them.",
+        }
+    ]
+    (tmp_path / "pages" / "2025" / "a.jsonl").write_text(json.dumps(rows[0]))
+    instance.add_dynamic_partitions(snapshots_name("pages"), ["2025"])
+    assets = chosen_assets({"urls": {"versions": "newest"}})
+    project = dg.Definitions(
+        assets=assets,
+        jobs=stage_jobs(assets),
+        resources={"mill": MillResource.of(settings), "launcher": launcher("in_process")},
+    )
+    steps = way_steps(assets, settings=settings, instance=instance)
+    wanted = [step for step in steps if step.job != "curated_benchmarks"]
+    run(project, wanted, instance)
+    # The run of 2024 came before 2025 was judged, and its pages are looked at once more.
+    late = [step for step in wanted if not step.is_current(instance)]
+    assert [(step.job, step.partition) for step in late] == [("curated_pages", "2024")]
+    run(project, late, instance)
+    documents = Lake(settings.lake).read("curated/pages/documents").to_pylist()
+    found = {row["url"]: row["text"] for row in documents}
+    assert found == {PAGES[2][0]: PAGES[2][1], rows[0]["url"]: rows[0]["text"]}
+    assert shown(instance, "curated/pages/documents")["drop/url_older_version"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.dagster
 def test_a_new_benchmark_makes_the_datasets_that_ask_for_it_due(
     settings: Settings, project: dg.Definitions, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
@@ -189,6 +222,18 @@ def test_lists_are_no_datasets_with_snapshots_and_are_made_before_they_are_read(
     assert inputs["documents"] == {"extracted", "verdicts", "duplicates", "contamination", "urls"}
 
 
+def test_versions_across_snapshots_are_a_table_without_partitions() -> None:
+    made = {asset.key.path[-1]: asset for asset in chosen_assets({"urls": {"versions": "oldest"}})}
+    assert made["url_versions"].partitions_def is None
+    assert {key.path[-1] for key in made["urls"].dependency_keys} == {
+        "extracted",
+        "verdicts",
+        "entries",
+        "url_versions",
+    }
+    assert "url_versions" not in {asset.key.path[-1] for asset in ASSETS}
+
+
 def test_a_dataset_that_asks_for_nothing_has_no_such_tables() -> None:
     tables = {asset.key.path[-1]: asset for asset in chosen_assets() if asset.key.path[1] == "pages"}
     assert not {"contamination", "urls"} & set(tables)
@@ -202,3 +247,10 @@ def test_a_dataset_that_asks_for_nothing_has_no_such_tables() -> None:
 def test_a_policy_that_cannot_be_is_refused_when_the_project_loads(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         chosen_assets({"contamination": asked})
+
+
+def test_what_nothing_can_drop_for_is_refused_when_the_project_loads() -> None:
+    with pytest.raises(ValueError, match="drops are contamination and urls, got links"):
+        chosen_assets({"links": {}})
+    with pytest.raises(ValueError, match="the parameter versions is all, newest, oldest, got 'best'"):
+        chosen_assets({"urls": {"versions": "best"}})
