@@ -70,7 +70,7 @@ def summarize(
     ledger = _read_ledger(documents, resolution, parameters.shingle_size)
     sources = _sources(ledger)
     return Statistics(
-        scalars=_scalars(ledger, resolved) | _effort(evidence, resolution) | _meaning(parameters),
+        scalars=_scalars(ledger, resolved) | _effort(evidence, resolution) | meaning(parameters),
         tables={
             "sources": sources,
             "source_overlap": _source_overlap(resolution, ledger.source_of),
@@ -99,6 +99,17 @@ def guard_failures(sources: Sequence[Mapping[str, Any]], guard: RetentionGuard) 
         for row in sources
         if row["documents_in"] >= guard.min_documents and row["removed_share"] > guard.max_removed_share
     ]
+
+
+def meaning(parameters: DedupParameters) -> dict[str, float]:
+    """Return what the threshold meant here: the same .7 removes different documents under other shingles and bands."""
+    return {
+        "shingle_size": parameters.shingle_size,
+        "num_bands": parameters.num_bands,
+        "rows_per_band": parameters.rows_per_band,
+        "jaccard_threshold": parameters.threshold,
+        "candidate_probability_at_threshold": candidate_probability(parameters.threshold, parameters),
+    }
 
 
 def _read_ledger(documents: Iterable[pa.Table], resolution: pa.Table, shingle_size: int) -> _Ledger:
@@ -190,17 +201,6 @@ def _effort(evidence: Evidence, resolution: pa.Table) -> dict[str, float]:
         "hot_buckets": evidence.hot_buckets,
         "largest_hot_bucket": evidence.largest_hot_bucket,
         "lowest_jaccard_removed": pc.min(resolution.column("jaccard")).as_py() or 0.0,
-    }
-
-
-def _meaning(parameters: DedupParameters) -> dict[str, float]:
-    """Return what the threshold meant here: the same .7 removes different documents under other shingles and bands."""
-    return {
-        "shingle_size": parameters.shingle_size,
-        "num_bands": parameters.num_bands,
-        "rows_per_band": parameters.rows_per_band,
-        "jaccard_threshold": parameters.threshold,
-        "candidate_probability_at_threshold": candidate_probability(parameters.threshold, parameters),
     }
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from corpusmill.dedup import estimates
 from corpusmill.dedup.estimates import Pair, Recheck, wilson_interval
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.dedup.statistics import DOCUMENT_COLUMNS, RetentionGuard, guard_failures, source_rows
+from corpusmill.dedup.statistics import DOCUMENT_COLUMNS, RetentionGuard, guard_failures, meaning, source_rows
 from corpusmill.dedup.texts import stored_texts
 from corpusmill.tasks import sign
 from corpusmill.tasks.task import Gate, Job
@@ -18,7 +18,7 @@ from corpusmill.tasks.task import Gate, Job
 
 @dataclass(frozen=True, kw_only=True)
 class RemovalStatistics:
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, float | str]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     gates: Mapping[str, Gate]
 
@@ -44,6 +44,8 @@ def snapshot_statistics(
     failures = guard_failures(sources, guard)
     return RemovalStatistics(
         metrics={
+            **meaning(parameters),
+            "shingle": parameters.shingle,
             "shingle_tokens_in": sum(row["shingle_tokens_in"] for row in sources),
             "shingle_tokens_kept": sum(row["shingle_tokens_kept"] for row in sources),
             **_missed(pairs, removed, parameters),

@@ -45,6 +45,7 @@ def signature_versions(job: Job) -> dict[str, str]:
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     seen = signature_versions(job)
+    parameters = DedupParameters.from_json(job.parameters)
     resolution = find_resolution(job)
     with partition_writer(job, attempt, name="resolution") as writer:
         writer.write(resolution.table)
@@ -53,7 +54,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     return Outcome(
         files=writer.files,
         counts=_counts(int(statistics.scalars["documents_in"]), kinds),
-        metrics=dict(statistics.scalars),
+        metrics={**statistics.scalars, "shingle": parameters.shingle},
         tables=statistics.tables,
         samples=truncate_sample(resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10),
         gates={
@@ -64,7 +65,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         state={
             "signatures": seen,
             "snapshots": _decisions(resolution.table),
-            "parameters": DedupParameters.from_json(job.parameters).to_json(),
+            "parameters": parameters.to_json(),
         },
     )
 

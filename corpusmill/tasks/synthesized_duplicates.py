@@ -77,7 +77,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         of_seeds,
         files=[*of_seeds.files, *writer.files],
         counts=_and_repeated(of_seeds.counts, resolution.table),
-        metrics={**of_seeds.metrics, **statistics.scalars},
+        metrics={**of_seeds.metrics, **statistics.scalars, "shingle": parameters.shingle},
         tables={name: statistics.tables[name] for name in ("sources", "cluster_sizes")},
         samples=[*of_seeds.samples, *repeated],
         gates={"collapse": Gate(passed=not failures, message="; ".join(failures) or "held")},

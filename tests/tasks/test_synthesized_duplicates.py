@@ -15,6 +15,7 @@ from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks.task import execute
 from tests.dedup.planted import edited, words
+from tests.engines.conftest import end_engines
 
 SEEDS = "curated/web/documents"
 MADE = "synthesized/web_rephrased/documents"
@@ -108,6 +109,24 @@ def test_repetitions_are_told_by_kind_and_every_row_is_accounted_for(settings: S
         "failed": {},
     }
     assert result["metrics"]["largest_cluster"] == 3
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_on_spark_the_same_rows_are_found(settings: Settings, tmp_path: Path) -> None:
+    lake = Lake(settings.lake)
+    made(lake, ROWS)
+    on_plain = run(settings, "synthesized_duplicates", "web_rephrased", PARAMETERS)
+    on_spark = settings_from_table(
+        {"spark": {"master": "local[2]", "driver_memory": "1g"}, "lake": {"root": str(tmp_path / "other")}},
+        base=tmp_path,
+    )
+    made(Lake(on_spark.lake), ROWS)
+    try:
+        found = run(on_spark, "synthesized_duplicates", "web_rephrased", PARAMETERS)
+    finally:
+        end_engines(Path(on_spark.state_folder))
+    assert (found["content_hash"], found["counts"]) == (on_plain["content_hash"], on_plain["counts"])
 
 
 def test_documents_that_are_meant_to_be_like_their_seeds_are_compared_with_one_another_only(settings: Settings) -> None:

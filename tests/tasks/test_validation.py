@@ -80,6 +80,8 @@ def test_the_page_of_a_snapshot_says_what_was_missed_and_what_was_removed_wrongl
     assert metrics["removals_rechecked"] == 3
     assert metrics["removals_wrong_share"] == 0.0 < metrics["removals_wrong_share_high"]
     assert metrics["pairs_missed"] == 0.0
+    meant = ("shingle", "shingle_size", "num_bands", "rows_per_band", "jaccard_threshold")
+    assert [metrics[name] for name in meant] == ["word", 5, 60, 1, 0.7]
     (source,) = results["duplicates"]["tables"]["sources"]
     assert (source["source"], source["documents_in"], source["documents_kept"]) == ("stem", 14, 11)
     assert metrics["shingle_tokens_in"] - metrics["shingle_tokens_kept"] == 61 + 60 + 60
