@@ -158,16 +158,19 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 def poisson_interval(weights: Sequence[float], heaviest: float) -> Interval:
     """Return the sum of the weights of rare findings, with Byar's approximation of the Poisson limits.
 
-    Findings of unequal weight count as (sum)^2 / (sum of squares) equal ones (Fay and Feuer, 1997); where nothing was
-    found, a finding would have weighed `heaviest` at most.
+    Findings of unequal weight count as (sum)^2 / (sum of squares) equal ones, for the upper limit with one more of the
+    weight `heaviest` (Fay and Feuer, 1997): too wide rather than too narrow where weights differ much.
     """
-    total = sum(weights)
-    unit = sum(weight * weight for weight in weights) / total if total else heaviest
-    count = total / unit if total else 0.0
-    low = count * max(0.0, 1 - 1 / (9 * count) - Z / (3 * math.sqrt(count))) ** 3 if count else 0.0
-    above = count + 1
-    high = above * (1 - 1 / (9 * above) + Z / (3 * math.sqrt(above))) ** 3
-    return Interval(estimate=total, low=low * unit, high=high * unit)
+    total, squares = sum(weights), sum(weight * weight for weight in weights)
+    low = _byar_limit(total, squares, -Z) if total else 0.0
+    most = max([heaviest, *weights])
+    high = _byar_limit(total + most, squares + most * most, Z) if most else 0.0
+    return Interval(estimate=total, low=low, high=high)
+
+
+def _byar_limit(total: float, squares: float, z: float) -> float:
+    count = total * total / squares
+    return total * max(0.0, 1 - 1 / (9 * count) + z / (3 * math.sqrt(count))) ** 3
 
 
 def _sampled(signatures: pa.Table, rate: float) -> pa.Table:
