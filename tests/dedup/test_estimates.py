@@ -1,5 +1,8 @@
 """Estimates of what was missed and what was removed wrongly, against corpora in which both are known."""
 
+import random
+from itertools import combinations
+
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -8,7 +11,7 @@ from corpusmill.dedup import estimates
 from corpusmill.dedup.estimates import Pair, measured_curve, missed_pairs, poisson_interval, wilson_interval
 from corpusmill.dedup.parameters import DedupParameters, candidate_probability
 from corpusmill.dedup.signatures import sign
-from tests.dedup.planted import CERTAIN, edited, resolve_texts, texts_table
+from tests.dedup.planted import CERTAIN, edited, resolve_texts, texts_table, word_shingles
 
 PAIRS = 300
 FEW_BANDS = DedupParameters(num_bands=2, rows_per_band=8)
@@ -142,3 +145,36 @@ def test_intervals_are_those_of_the_tables():
     assert number.high == pytest.approx(18.39, abs=0.02)
     assert poisson_interval([], 2.0).high == pytest.approx(2 * 3.69, abs=0.06)
     assert wilson_interval(0, 0).high == 1.0
+
+
+def true_misses(texts: pa.Table, removed: set[str], clusters: list[list[str]]) -> int:
+    """Count the pairs of a cluster, of different texts and at the threshold or above, of which both documents stay."""
+    text_of = dict(zip(texts["doc_id"].to_pylist(), texts["text"].to_pylist(), strict=True))
+    pairs = [pair for ids in clusters for pair in combinations([i for i in ids if i not in removed], 2)]
+    shingles = {name: word_shingles(text_of[name]) for pair in pairs for name in pair}
+    scores = [
+        len(shingles[a] & shingles[b]) / len(shingles[a] | shingles[b]) for a, b in pairs if text_of[a] != text_of[b]
+    ]
+    return sum(score >= FEW_BANDS.threshold for score in scores)
+
+
+def test_the_interval_holds_the_truth_in_nearly_all_corpora(monkeypatch):
+    """Twenty corpora of clusters of two to five, whose pairs weigh from one to ten, and few sampled pairs of each."""
+    monkeypatch.setattr(estimates, "MAX_PAIRS", 40)
+    hits, ratios = 0, []
+    for seed in range(20):
+        draw = random.Random(seed)
+        clusters = [[f"{draw.getrandbits(64):016x}" for _ in range(draw.choice([2, 2, 2, 3, 5]))] for _ in range(120)]
+        documents = [
+            (doc_id, "s", edited(1000 * seed + base, 60, draw.randint(1, 16) if place else 0))
+            for base, ids in enumerate(clusters)
+            for place, doc_id in enumerate(ids)
+        ]
+        texts = texts_table(documents)
+        removed = resolve_texts([texts], FEW_BANDS).table["doc_id"]
+        truth = true_misses(texts, set(removed.to_pylist()), clusters)
+        number, _ = missed_pairs(sample(texts, FEW_BANDS), removed, FEW_BANDS.threshold)
+        hits += number.low <= truth <= number.high
+        ratios.append(number.estimate / truth)
+    assert hits >= 19
+    assert 0.8 < sum(ratios) / len(ratios) < 1.2
