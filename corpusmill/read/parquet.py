@@ -152,12 +152,12 @@ def _list_group(parquet: pq.ParquetFile, *, group: int, first_row: int, options:
         yield from (_listed(first_row + index, {}, options) for index in range(num_rows))
         return
     batches = _intact_batches(parquet, _BATCH_ROWS, group=group, columns=options.row_columns)
-    found = (row for batch in batches for row in _rows(batch))
+    found = (row for batch in batches for row in batch_rows(batch))
     for row, (values, failure) in enumerate(_exactly(num_rows, found, ({}, "garbled_parquet")), start=first_row):
         yield _failed(row, failure, options) if failure else _listed(row, values, options)
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str | None]]:
+def batch_rows(batch: pa.RecordBatch) -> Iterator[tuple[dict[str, object], str | None]]:
     """Yield each row's values, or why Python has none for them: text that is no UTF-8, a time beyond its calendar."""
     try:
         yield from ((values, None) for values in batch.to_pylist())
@@ -193,8 +193,8 @@ def _failed(row: int, failure: str, options: ReadOptions) -> FoundRecord:
 
 def _group_texts(parquet: pq.ParquetFile, *, group: int, column: str, max_bytes: int) -> Iterator[Payload]:
     num_rows = parquet.metadata.row_group(group).num_rows
-    batch_rows = _batch_rows(_chunk(parquet, group, column).total_uncompressed_size, num_rows)
-    batches = _intact_batches(parquet, batch_rows, group=group, columns=[column])
+    size = _batch_rows(_chunk(parquet, group, column).total_uncompressed_size, num_rows)
+    batches = _intact_batches(parquet, size, group=group, columns=[column])
     texts = (payload for batch in batches for payload in _texts(batch.column(0), max_bytes))
     yield from _exactly(num_rows, texts, Payload(failure="garbled_parquet"))
 

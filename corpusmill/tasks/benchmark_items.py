@@ -8,8 +8,8 @@ row is an item. Options of the source name the columns; of several names the fir
     item_columns = ["item", "task_id", "id"]         else an item is named by its number in the file
     benchmark_column = "benchmark"                   where rows say themselves what they belong to
 
-A row that cannot be read is counted as failed, and the gate `all_items_read` keeps readers away: a benchmark with holes
-would let its items pass.
+A row that cannot be read is counted as failed, as is a file without a row, and the gate `all_items_read` keeps readers
+away: a benchmark with holes would let its items pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +23,9 @@ from corpusmill.counts import Counts
 from corpusmill.curate.contamination_build import ITEMS, build_index
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
+from corpusmill.read.parquet import batch_rows
+from corpusmill.read.rows import clean_unicode
+from corpusmill.read.source_file import SourceFile, open_source
 from corpusmill.tasks.list_files import JSONL, PARQUET, list_files, read_objects
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
@@ -128,15 +131,24 @@ def _read_items(store: Store, key: str, options: ItemOptions) -> Iterator[tuple[
 
 
 def _rows(store: Store, key: str) -> Iterator[tuple[dict[str, Any], str | None]]:
-    with store.open_input(key) as opened:
-        if key.endswith(PARQUET):
-            for batch in pq.ParquetFile(opened).iter_batches():
-                yield from ((row, None) for row in batch.to_pylist())
-        else:
-            for _, row, failure in read_objects(opened, max_line_bytes=_MAX_LINE_BYTES):
-                yield row, failure
+    has_rows = False
+    with open_source(store, store.uri(key)) as opened:
+        lines = ((row, failure) for _, row, failure in read_objects(opened, max_line_bytes=_MAX_LINE_BYTES))
+        for row in _parquet_rows(opened) if key.endswith(PARQUET) else lines:
+            has_rows = True
+            yield row
+    if not has_rows:
+        yield {}, "empty_file"
+
+
+def _parquet_rows(opened: SourceFile) -> Iterator[tuple[dict[str, Any], str | None]]:
+    try:
+        for batch in pq.ParquetFile(opened).iter_batches():
+            yield from batch_rows(batch)
+    except (OSError, pa.ArrowInvalid):
+        yield {}, "garbled_parquet"
 
 
 def _first(row: Mapping[str, Any], columns: tuple[str, ...]) -> str | None:
     found = next((row[name] for name in columns if row.get(name) is not None), None)
-    return None if found is None else str(found)
+    return None if found is None else clean_unicode(str(found))

@@ -19,6 +19,7 @@ from corpusmill.curate.urls_lists import BLOCKED_DOMAINS, BLOCKED_WORDS, OPT_OUT
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
 from corpusmill.read.jsonl import read_lines
+from corpusmill.read.source_file import SourceFile, open_source
 from corpusmill.tasks.list_files import JSONL, PARQUET, list_files, read_objects
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
 
@@ -97,13 +98,11 @@ def _name(key: str) -> str:
 def _read(store: Store, key: str) -> pa.Table:
     """Return the entries of one file; a ValueError names the file and the line that is wrong."""
     name = next(name for name in LISTS if _name(key).startswith(name))
-    with store.open_input(key) as file:
-        if key.endswith(PARQUET):
-            rows = pq.read_table(file)
-        elif key.endswith(JSONL):
-            rows = pa.Table.from_pylist(list(_objects(file, key)), schema=LISTS[name])
-        else:
-            rows = _words(list(_texts(file, key)), name, _name(key))
+    try:
+        with open_source(store, store.uri(key)) as file:
+            rows = _rows(file, key, name)
+    except (OSError, pa.ArrowInvalid, pa.ArrowTypeError, UnicodeError) as error:
+        raise ValueError(f"{key} cannot be read: {error}; write it anew") from error
     unknown = [column for column in rows.column_names if column not in LISTS[name].names]
     if unknown:
         raise ValueError(
@@ -116,6 +115,16 @@ def _read(store: Store, key: str) -> pa.Table:
     return pa.table([pa.array([name] * len(rows), pa.string()), *columns], schema=ENTRIES)
 
 
+def _rows(file: SourceFile, key: str, name: str) -> pa.Table:
+    if not file.size():
+        raise ValueError(f"{key} is empty: write its entries, or take the file away")
+    if key.endswith(PARQUET):
+        return pq.read_table(file)
+    if key.endswith(JSONL):
+        return pa.Table.from_pylist(list(_objects(file, key)), schema=LISTS[name])
+    return _words(list(_texts(file, key)), name, _name(key))
+
+
 def _words(lines: list[str], name: str, file: str) -> pa.Table:
     if name == "blocked_words":
         kind = next((kind for kind in WORD_KINDS if file.startswith(f"{name}_{kind}")), "word")
@@ -123,14 +132,14 @@ def _words(lines: list[str], name: str, file: str) -> pa.Table:
     return pa.table({"domain": pa.array(lines, pa.string())})
 
 
-def _objects(file: pa.NativeFile, key: str) -> Iterator[dict[str, Any]]:
+def _objects(file: SourceFile, key: str) -> Iterator[dict[str, Any]]:
     for number, value, failure in read_objects(file, max_line_bytes=_MAX_LINE_BYTES):
         if failure:
             raise ValueError(f"{key}: line {number} cannot be read ({failure})")
         yield value
 
 
-def _texts(file: pa.NativeFile, key: str) -> Iterator[str]:
+def _texts(file: SourceFile, key: str) -> Iterator[str]:
     for line in read_lines(file, max_bytes=_MAX_LINE_BYTES):
         try:
             text = (line.data or b"").decode().strip()

@@ -67,6 +67,24 @@ def test_columns_are_named_by_the_sources_options(tmp_path: Path) -> None:
     assert (row["item"], row["text"], row["answer"]) == ("x", "one", "three")
 
 
+def test_a_file_without_items_keeps_readers_away(tmp_path: Path) -> None:
+    put(tmp_path, "benchmarks/a.jsonl", {"text": QUESTION}, {"text": "a \ud800 b"})
+    put(tmp_path, "benchmarks/empty.jsonl")
+    (tmp_path / "benchmarks/garbled.parquet").write_bytes(b"PAR1 but not")
+    raw = pa.Array.from_buffers(pa.string(), 2, pa.array([SWAP.encode(), b"\xff"]).buffers())
+    pq.write_table(pa.table({"text": raw}), tmp_path / "benchmarks/raw.parquet")
+    result = run("benchmark_items", arguments(settings_for(tmp_path), "benchmarks", "all"))
+    assert result["counts"]["failed"] == {"empty_file": 1, "garbled_parquet": 1, "invalid_utf8": 1}
+    assert result["counts"]["kept"] == 3
+    assert not result["gates"]["all_items_read"]["passed"]
+
+
+def test_a_benchmark_whose_name_is_no_utf8_is_named(tmp_path: Path) -> None:
+    put(tmp_path, "benchmarks/caf\udce9.jsonl", {"text": QUESTION})
+    with pytest.raises(ValueError, match=r"the name of 'caf\\\\xe9.jsonl' is not UTF-8, or no path: rename the file"):
+        run("benchmark_items", arguments(settings_for(tmp_path), "benchmarks", "all"))
+
+
 def test_an_item_that_cannot_be_read_is_counted_and_keeps_readers_away(tmp_path: Path) -> None:
     put(tmp_path, "benchmarks/b.jsonl", {"text": QUESTION}, {"text": None}, ["no object"])
     put(tmp_path, "web/2024/a.jsonl", {"text": "hello"})

@@ -73,6 +73,17 @@ WRONG = {
         r"opt_outs.jsonl: line 2 cannot be read \(invalid_json\)",
     ),
     "not UTF-8": ({"blocked_domains.txt": b"a.com\n\xff\n"}, "blocked_domains.txt: line 2 is not UTF-8"),
+    "no bytes": (
+        {"blocked_domains.txt": "", "opt_outs.txt": "a.com"},
+        "blocked_domains.txt is empty: write its entries",
+    ),
+    "no Parquet": ({"opt_outs.parquet": "PAR1 but not"}, "opt_outs.parquet cannot be read: .*; write it anew"),
+    "a lone surrogate": (
+        {"opt_outs.jsonl": '{"domain": "a\\ud800.com"}\n'},
+        "opt_outs.jsonl cannot be read: .*surrogates not allowed; write it anew",
+    ),
+    "another kind": ({"opt_outs.jsonl": '{"domain": ["a.com"]}\n'}, "opt_outs.jsonl cannot be read: .*; write it anew"),
+    "a name that is not UTF-8": ({"opt_outs\udce9.txt": "a.com"}, r"the name of 'opt_outs\\\\xe9.txt' is not UTF-8"),
     "no domain": ({"blocked_domains.txt": "a.com\ncom\n"}, "row 1 of blocked_domains: wanted a domain .*, got 'com'"),
 }
 
