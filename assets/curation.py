@@ -11,6 +11,7 @@ from corpusmill.curate.contamination_rules import ContaminationPolicy, Contamina
 from corpusmill.curate.quality_rules import classifier_names
 from corpusmill.curate.redecide import judge_of
 from corpusmill.curate.urls_policy import UrlPolicy
+from corpusmill.dedup.statistics import RetentionGuard
 
 ITEMS = ("curated", "benchmarks", "items")
 URL_ENTRIES = ("curated", "url_lists", "entries")
@@ -59,6 +60,7 @@ def curated_assets(
     ValueError for rules that cannot be.
     """
     judge_of(judge).rules(judge)
+    RetentionGuard(max_removed_share=max_removed_share)
     records = ("sources", dataset, "records")
     key = {table: ("curated", dataset, table) for table in DESCRIPTIONS}
     classifiers = [("curated", name, "classifier") for name in classifier_names(judge)]

@@ -8,6 +8,11 @@ from corpusmill.read.file_types import LANGUAGES
 _BY_LOWER_CASE = {name.lower(): name for name in LANGUAGES}
 
 
+def is_code_language(name: str) -> bool:
+    """Return whether file names tell this language, in any case."""
+    return name.lower() in _BY_LOWER_CASE
+
+
 def check_code_languages(names: Iterable[str]) -> None:
     """Raise ValueError for a name that is nearly one we know; what is like none of them may stand in a source's column."""
     for name in names:

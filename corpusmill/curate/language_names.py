@@ -21,7 +21,7 @@ def check_languages(codes: Iterable[str], *, are_declared: bool = False) -> None
     for code in codes:
         if _is_known(code) or (are_declared and _CODE.fullmatch(code) and language_code(code) == code):
             continue
-        meant = _meant(code)
+        meant = meant_language(code)
         hint = f"; did you mean {meant!r}?" if meant else ""
         raise ValueError(
             f"no text is identified as {code!r}: a language is named by its ISO 639-1 code, such as 'en', or by ISO 639-3 "
@@ -29,19 +29,19 @@ def check_languages(codes: Iterable[str], *, are_declared: bool = False) -> None
         )
 
 
-def _is_known(code: str) -> bool:
-    # lid.176 is loaded for a code that CLD2 lacks only.
-    return code in _cld2_codes() or code in _BY_LETTERS or code in lid176_languages()
-
-
-def _meant(spelled: str) -> str | None:
-    """Return the code for a name (`english`), a code in other letters (`EN`, `en-US`) or an old one (`iw`)."""
+def meant_language(spelled: str) -> str | None:
+    """Return our code for a name (`english`), a code in other letters (`EN`, `en-US`) or an old one (`iw`)."""
     name = spelled.strip().lower().replace(" ", "_")
     code = language_code(name) or ""
     short = language_code(re.split("[-_]", name)[0]) or ""
     near = difflib.get_close_matches(name, _cld2_names(), n=1, cutoff=0.8)
     by_name = _cld2_names()[near[0]] if near else None
     return next((one for one in (code, short) if _is_known(one)), by_name)
+
+
+def _is_known(code: str) -> bool:
+    # lid.176 is loaded for a code that CLD2 lacks only.
+    return code in _cld2_codes() or code in _BY_LETTERS or code in lid176_languages()
 
 
 @functools.cache

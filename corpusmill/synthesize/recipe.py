@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from string import Template
 from typing import Any, Literal, get_args
 
-from corpusmill.curate.language_codes import language_code
+from corpusmill.curate.code_languages import check_code_languages, is_code_language
+from corpusmill.curate.language_names import check_languages, meant_language
 from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.masking import MASKS
 from corpusmill.synthesize.verify.registry import check_parameters
@@ -40,6 +41,10 @@ class SeedRule:
             )
         if self.max_documents is not None and self.max_documents < 1:
             raise ValueError(f"max_documents must be at least 1 or None for all, got {self.max_documents}")
+        for name in self.languages:
+            if not is_code_language(name) and (code := meant_language(name)) not in (None, name.lower()):
+                raise ValueError(f"no seed is of the language {name!r}; did you mean {code!r}?")
+        check_code_languages(name for name in self.languages if meant_language(name) is None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +152,8 @@ class OutputRule:
     def __post_init__(self) -> None:
         if self.form not in get_args(AnswerForm):
             raise ValueError(f"unknown answer form {self.form!r}; there are: {', '.join(get_args(AnswerForm))}")
-        if self.language is not None and language_code(self.language) != self.language:
-            raise ValueError(f"the language {self.language!r} is written {language_code(self.language)!r} here")
+        if self.language is not None:
+            check_languages([self.language], are_declared=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,3 +97,8 @@ def test_assets_and_task_refuse_before_anything_is_read(parameters, message):
         judge.schema(parameters)
     with pytest.raises(ValueError, match=message):
         curated_assets("books", extract={}, judge=parameters, dedup={}, max_removed_share=0.5)
+
+
+def test_a_retention_guard_that_never_fails_is_refused():
+    with pytest.raises(ValueError, match="max_removed_share must lie in"):
+        curated_assets("books", extract={}, judge={"judge": "web"}, dedup={}, max_removed_share=85)

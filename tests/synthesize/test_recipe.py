@@ -57,6 +57,10 @@ def test_every_change_makes_a_version_and_only_prompts_make_a_prompt_version(par
     assert (changed.prompt_version != recipe().prompt_version) == moves_the_prompt
 
 
+def test_seeds_may_be_of_any_language_that_a_source_may_name():
+    assert len(SeedRule(max_characters=8, languages=("EN", "nb", "python", "C", "R", "COBOL", "qya")).languages) == 7
+
+
 def test_a_whole_number_and_its_float_are_one_sampling():
     assert recipe(generator=generator(sampling=Sampling(max_tokens=9, temperature=0))).version == (
         recipe(generator=generator(sampling=Sampling(max_tokens=9, temperature=0.0))).version
@@ -79,7 +83,15 @@ REFUSED = {
     "code run on a chunk": (lambda: Check(verifier="behaves_as_before", scope="chunk"), "scope 'chunk'"),
     "an unknown mask": (lambda: PrimaryInput(mask=("names",)), "cannot mask names; there are: code, formula"),
     "an unknown form": (lambda: OutputRule(form="xml"), "'xml'; there are: text, code_block"),
-    "another name of a language": (lambda: OutputRule(language="no"), "the language 'no' is written 'nb' here"),
+    "another name of a language": (lambda: OutputRule(language="no"), "did you mean 'nb'"),
+    "seeds of a language by name": (
+        lambda: SeedRule(max_characters=8, languages=("english",)),
+        "no seed is of the language 'english'; did you mean 'en'",
+    ),
+    "seeds of a misspelled language": (
+        lambda: SeedRule(max_characters=8, languages=("pyton",)),
+        "did you mean 'Python'",
+    ),
     "an unknown preference": (lambda: PrimaryInput(prefer="best"), "first, prose, got 'best'"),
     "no room for a seed": (lambda: SeedRule(min_characters=9, max_characters=8), "got 9 and 8"),
     "no seeds": (lambda: SeedRule(max_characters=8, max_documents=0), "max_documents must be at least 1"),
