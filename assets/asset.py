@@ -27,6 +27,7 @@ KINDS = {
     "entries": {"python", "iceberg"},
     "urls": {"python", "iceberg"},
     "url_versions": {"python", "iceberg"},
+    "span_index": {"python", "iceberg"},
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"

@@ -7,6 +7,8 @@ import dagster as dg
 
 from assets.asset import lake_asset
 from assets.partitions import snapshots
+from assets.repeated_spans import DESCRIPTIONS as SPAN_DESCRIPTIONS
+from assets.repeated_spans import span_steps
 from corpusmill.curate.contamination_rules import ContaminationPolicy, ContaminationRules
 from corpusmill.curate.quality_rules import classifier_names
 from corpusmill.curate.redecide import judge_of
@@ -28,12 +30,13 @@ DESCRIPTIONS = {
     "url_versions": "Sees all snapshots. One row a document whose URL another snapshot has a better version of: the newest "
     "or the oldest, as the dataset asks.",
     "urls": "One row a document: its canonical URL, and the list, the earlier page or the better version that takes it away.",
+    **SPAN_DESCRIPTIONS,
     "documents": "What nothing dropped, edits applied: the dataset that everything later reads.",
     "validation": "The share of the documents, by hash of their text, that no model trains on; made as documents are.",
 }
 
 
-WHOLE = ("resolution", "url_versions")
+WHOLE = ("resolution", "url_versions", "span_index")
 """Tables without partitions: they see all snapshots."""
 
 Key = tuple[str, str, str]
@@ -49,6 +52,7 @@ def curated_assets(
     dedup: Mapping[str, Any],
     max_removed_share: float,
     drops: Mapping[str, Mapping[str, Any]] | None = None,
+    repeated_spans: Mapping[str, Any] | None = None,
 ) -> list[dg.AssetsDefinition]:
     """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents, and validation where
     `dedup` takes a share for it.
@@ -56,8 +60,9 @@ def curated_assets(
     `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
     `drops` adds the tables that it names, and what they find is neither deduplicated nor a document: `contamination`
     (fields of ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (parameters of
-    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`. Raises
-    ValueError for rules that cannot be.
+    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`.
+    `repeated_spans` (fields of SpanParameters and SpanPolicy) adds the tables of `assets.repeated_spans`, and documents are
+    cut. Raises ValueError for rules that cannot be.
     """
     judge_of(judge).rules(judge)
     RetentionGuard(max_removed_share=max_removed_share)
@@ -68,7 +73,9 @@ def curated_assets(
     found_in = [key[table] for table in drops or {}]
     asked = {"drops": _policies(drops)} if drops else {}
     share = dedup.get("validation_share", 0.0)
-    final = asked | ({"validation_share": share} if share else {})
+    spans = span_steps(dataset, repeated_spans)
+    final = {**asked, **spans.policy, **({"validation_share": share} if share else {})}
+    read = [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in, *spans.read_by_documents]
     finals = ("documents", "validation") if share else ("documents",)
     steps: list[Step] = [
         ("extracted", "extract", [records], extract),
@@ -77,10 +84,8 @@ def curated_assets(
         ("signatures", "sign", [key["extracted"], key["verdicts"], *found_in], {**dedup, **asked}),
         ("resolution", "resolve", [key["signatures"], key["extracted"]], dedup),
         ("duplicates", "duplicates", [key["signatures"], key["resolution"]], {"max_removed_share": max_removed_share}),
-        *(
-            (table, table, [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in], final)
-            for table in finals
-        ),
+        *spans.steps,
+        *((table, table, read, final) for table in finals),
     ]
     return [
         lake_asset(

@@ -110,6 +110,7 @@ class ShardCall:
     partition: str
     checkpoint: str
     """Key of the checkpoint."""
+    row_group_bytes: int | None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -180,7 +181,12 @@ def make_shard(call: ShardCall) -> ShardOutcome:
     # An engine may try a shard again while a first try still writes somewhere: each try has files of its own.
     name = f"{call.name}-{secrets.token_hex(4)}"
     with ShardWriter(
-        store, directory=call.directory, name=name, schema=call.schema, partition=call.partition
+        store,
+        directory=call.directory,
+        name=name,
+        schema=call.schema,
+        partition=call.partition,
+        row_group_bytes=call.row_group_bytes,
     ) as writer:
         for table in _tables(function, call, context):
             writer.write(table)

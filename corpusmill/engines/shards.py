@@ -49,6 +49,8 @@ class ShardPlan:
     """JSON, one per shard, all different. Content that decides the rows is named here, not only its path."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     schema: pa.Schema
+    row_group_bytes: int | None = None
+    """Of the files; None is what a table has. Small where rows are sorted by a column and readers want few of them."""
 
     def fingerprints(self) -> list[str]:
         """Return the name of each shard, in order. Raises ValueError when two shards are the same."""
@@ -173,6 +175,7 @@ def _calls(plan: ShardPlan, *, store: Store, attempt: Attempt) -> list[ShardCall
             inputs=inputs,
             parameters=plan.parameters,
             schema=plan.schema,
+            row_group_bytes=plan.row_group_bytes,
             store=store.settings,
             directory=attempt.directory,
             name=f"{index:06d}-{attempt.attempt}-{name}",

@@ -1,7 +1,7 @@
 """Writing Parquet files of a partition, with everything a commit needs to know about them.
 
 The writer hashes rows and collects statistics on the way, so that nobody reads a footer again. Memory: one row group
-(64 MB uncompressed) and the table that was handed over.
+(64 MB uncompressed, where nothing else is asked for) and the table that was handed over.
 """
 
 import math
@@ -80,6 +80,7 @@ class ShardWriter:
         schema: pa.Schema,
         partition: str,
         target_bytes: int = 256 << 20,
+        row_group_bytes: int | None = None,
     ) -> None:
         self.files: list[WrittenFile] = []
         self._store = store
@@ -89,6 +90,7 @@ class ShardWriter:
         self._partition = check_partition(partition)
         self._file_schema = table_schema(schema)
         self._target_bytes = target_bytes
+        self._row_group_bytes = row_group_bytes or _ROW_GROUP_BYTES
         self._waiting: list[pa.Table] = []
         self._waiting_bytes = 0
         self._open: _OpenFile | None = None
@@ -100,9 +102,9 @@ class ShardWriter:
         fitting = _fit(table, self._schema)
         if not fitting.num_rows:
             return
-        for part in _split(fitting, _ROW_GROUP_BYTES):
+        for part in _split(fitting, self._row_group_bytes):
             num_bytes = part.nbytes
-            if self._waiting_bytes + num_bytes > _ROW_GROUP_BYTES:
+            if self._waiting_bytes + num_bytes > self._row_group_bytes:
                 self._write_row_group()
             self._waiting.append(part)
             self._waiting_bytes += num_bytes

@@ -1,8 +1,10 @@
 """Reading one committed file: in batches of a row group, or a stretch of its rows. Memory: one row group."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.lake.schemas import PARTITION_KEY
@@ -28,6 +30,29 @@ def read_rows(
         first, groups = _groups(file, start, stop)
         table = file.read_row_groups(groups, columns=_names(file, columns))
         return table.slice(start - first, max(stop - start, 0))
+
+
+def read_between(store: Store, key: str, *, column: str, first: Any, end: Any) -> Iterator[pa.Table]:
+    """Yield the rows of a file whose `column` lies in [first, end), by row group; None is no bound.
+
+    Row groups that the file's statistics rule out are not read, so it pays where rows are sorted by the column.
+    """
+    with store.open_input(key) as source, pq.ParquetFile(source, page_checksum_verification=True) as file:
+        place = file.schema_arrow.get_field_index(column)
+        for index in range(file.num_row_groups):
+            statistics = file.metadata.row_group(index).column(place).statistics
+            if statistics and statistics.has_min_max and not _overlaps(statistics.min, statistics.max, first, end):
+                continue
+            rows = file.read_row_group(index, columns=_names(file, None))
+            if first is not None:
+                rows = rows.filter(pc.greater_equal(rows[column], first))
+            if end is not None:
+                rows = rows.filter(pc.less(rows[column], end))
+            yield rows
+
+
+def _overlaps(least: Any, most: Any, first: Any, end: Any) -> bool:
+    return (first is None or most >= first) and (end is None or least < end)
 
 
 def _names(file: pq.ParquetFile, columns: Sequence[str] | None) -> list[str]:

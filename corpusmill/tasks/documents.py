@@ -2,6 +2,7 @@
 
 Rows in are all judged documents, so the counts are the funnel of the dataset: rules and duplicates by reason. With the
 parameter `drops` the tables `urls` and `contamination` drop and cut as well (`corpusmill.tasks.drops`).
+With `repeated_spans` the table of that name cuts what stays (`corpusmill.tasks.span_cuts`).
 With `validation_share` the documents of the validation split go to `curated/<dataset>/validation` instead.
 """
 
@@ -23,6 +24,7 @@ from corpusmill.tasks import duplicates, extract, judge
 from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, read_drops
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
+from corpusmill.tasks.span_cuts import read_spans, span_files, span_versions
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
 BYTES_PER_TOKEN = 4.0
@@ -42,7 +44,11 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 def inputs(job: Job) -> dict[str, Any]:
     upstream = {"extracted": extract, "verdicts": judge, "duplicates": duplicates}
-    return {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()} | drop_versions(job)
+    return (
+        {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()}
+        | drop_versions(job)
+        | span_versions(job)
+    )
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -52,7 +58,8 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def make_split(job: Job, attempt: Attempt, *, split: str) -> Outcome:
     """Write one side of the validation split."""
     removed = job.lake.files(duplicates.table(job.dataset), [job.partition])
-    removals = {"duplicates": [job.lake.store.key(file.path) for file in removed], **drop_files(job)}
+    duplicate_files = [job.lake.store.key(file.path) for file in removed]
+    removals = {"duplicates": duplicate_files, **drop_files(job), **span_files(job)}
     shards = run_on_shards(
         "corpusmill.tasks.documents:documents_shard",
         job=job,
@@ -79,13 +86,16 @@ def documents_shard(
     """Yield the DOCUMENTS that one verdict file keeps for one side of the split."""
     removed = _removed(inputs["duplicates"], context)
     drops = read_drops(inputs, parameters, context.store)
+    repeated = read_spans(inputs, parameters, context.store)
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
         for texts in read_batches(context.store, text_file):
             readable, held = _divided(texts.filter(pc.is_null(texts["failure"])), parameters)
             by_url, decisions = drops.decide(readable)
-            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed, held])
+            cuts = repeated.decide(readable)
+            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed, cuts, held])
             context.add_counts(_counts(reasons))
-            kept = curated_documents(readable.filter(pc.is_null(reasons)), add_cuts(verdicts, decisions))
+            edited = add_cuts(add_cuts(verdicts, decisions), cuts)
+            kept = repeated.flagged(curated_documents(readable.filter(pc.is_null(reasons)), edited))
             context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
             for row in truncate_sample(kept, columns=["doc_id", "title", "language", "license", "text"], num_rows=2):
                 context.sample(row)

@@ -1,0 +1,56 @@
+"""What documents lose because it is repeated, where their dataset asks for it: the table `repeated_spans`.
+
+The parameter `repeated_spans` is the policy; without it nothing is read and nothing cut.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from corpusmill.curate.span_policy import SpanPolicy, flag_documents, span_decisions
+from corpusmill.dedup.spans import REPEATED_SPANS
+from corpusmill.lake.reading import read_rows
+from corpusmill.lake.store import Store
+from corpusmill.tasks import repeated_spans
+from corpusmill.tasks.task import Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanCuts:
+    """The repeated spans of a partition."""
+
+    spans: pa.Table
+    policy: SpanPolicy
+
+    def decide(self, texts: pa.Table) -> pa.Table:
+        """Return the DECISIONS about `texts` (doc_id and text)."""
+        return span_decisions(self.spans, texts, self.policy)
+
+    def flagged(self, documents: pa.Table) -> pa.Table:
+        """Return DOCUMENTS, with what they repeat in their `meta` where the policy is to say so."""
+        return flag_documents(documents, self.spans) if self.policy.action == "flag" else documents
+
+
+def span_versions(job: Job) -> dict[str, str]:
+    """Return the content hash of the partition's spans, where they are asked for."""
+    name = repeated_spans.table(job.dataset)
+    return {"repeated_spans": job.upstream(name)} if "repeated_spans" in job.parameters else {}
+
+
+def span_files(job: Job) -> dict[str, list[str]]:
+    """Return the keys of the files of the partition's spans, where they are asked for: inputs of a shard."""
+    if "repeated_spans" not in job.parameters:
+        return {}
+    files = job.lake.files(repeated_spans.table(job.dataset), [job.partition])
+    return {"repeated_spans": [job.lake.store.key(file.path) for file in files]}
+
+
+def read_spans(inputs: Mapping[str, Any], parameters: Mapping[str, Any], store: Store) -> SpanCuts:
+    """Return what the files of `span_files` hold; nothing where nothing is asked for."""
+    parts = [read_rows(store, file) for file in inputs.get("repeated_spans", [])]
+    return SpanCuts(
+        spans=pa.concat_tables([REPEATED_SPANS.empty_table(), *parts]),
+        policy=SpanPolicy.from_json(parameters.get("repeated_spans", {})),
+    )
