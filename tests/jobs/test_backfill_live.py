@@ -11,6 +11,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from corpusmill.engines.engine_folder import EngineFolder
+from corpusmill.engines.lease import lease
+from corpusmill.engines.service import EngineSettings
 from jobs.asset_graph import read_graph
 from jobs.backfill import launch
 from jobs.development import TERMINATE
@@ -129,7 +132,11 @@ def test_a_second_dev_over_the_same_folder_is_refused(live):
     assert live.instance.url in second.stderr
 
 
-def test_control_c_cancels_what_runs_and_ends_every_process(live):
+def test_control_c_cancels_what_runs_and_ends_every_process(live, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "engines/toys"))
+    state = live.folder / ".corpusmill"
+    with lease("toy_service", EngineSettings(linger_seconds=600), state_folder=state):
+        (engine,) = (state / "engines").glob("*/")
     Path(live.folder, "hold").touch()
     launch(live.instance, read_graph(live.instance), {"mixed/mixtures/plan": ("m1",)})
     wait_for(lambda: live.instance.ask(STEPS_IN_FLIGHT)["runsOrError"]["results"])
@@ -137,6 +144,7 @@ def test_control_c_cancels_what_runs_and_ends_every_process(live):
     assert len(children) >= 4, "code server, webserver, daemon and the run"
     assert live.interrupt() == 0
     assert [pid for pid in children if _is_alive(pid)] == []
+    assert not EngineFolder(engine).is_hosted(), "nobody holds it"
     with dg.DagsterInstance.from_config(str(live.folder / ".corpusmill/dagster")) as instance:
         assert instance.get_runs(limit=1)[0].status == dg.DagsterRunStatus.CANCELED
 

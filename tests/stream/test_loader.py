@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.mix.report import realise
 from corpusmill.stream import loader
 from corpusmill.stream.index import ComponentChangedError, open_components, read_token_counts
@@ -243,3 +244,10 @@ def test_positions_outside_the_stream_are_refused(demo):
 
 def test_sequences_are_as_long_as_the_plan_says(demo):
     assert {len(one.tokens) for one in MixtureStream(demo.settings, "demo")} == set(range(3, LENGTH + 1))
+
+
+def test_a_stream_opened_where_no_lake_is_names_the_place_and_makes_none(tmp_path):
+    elsewhere = LakeSettings(store=StoreSettings(root=str(tmp_path / "elsewhere")))
+    with pytest.raises(ValueError, match=f"there is no lake in {tmp_path}/elsewhere: run this in the project's folder"):
+        MixtureStream(elsewhere, "main")
+    assert list(tmp_path.iterdir()) == []
