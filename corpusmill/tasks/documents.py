@@ -18,15 +18,17 @@ from corpusmill.curate.contamination_policy import add_cuts
 from corpusmill.dedup.validation import is_validation
 from corpusmill.document import DOCUMENTS
 from corpusmill.engines.shard import ShardContext
-from corpusmill.lake.reading import read_batches, read_rows
+from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import duplicates, extract, judge
 from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, read_drops
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
+from corpusmill.tasks.partition_rows import partition_rows
 from corpusmill.tasks.span_cuts import read_spans, span_files, span_versions
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
+_KINDS = pa.schema([pa.field("doc_id", pa.string()), pa.field("kind", pa.string())])
 BYTES_PER_TOKEN = 4.0
 """For the estimate of tokens before a tokenizer has seen the text; `tokenized/` counts them."""
 TRAINING, VALIDATION = "training", "validation"
@@ -116,10 +118,7 @@ def _divided(texts: pa.Table, parameters: Mapping[str, Any]) -> tuple[pa.Table, 
 
 def _removed(files: list[str], context: ShardContext) -> pa.Table:
     """Return doc_id and reason of every removed duplicate of the partition."""
-    parts = [read_rows(context.store, file, columns=("doc_id", "kind")) for file in files]
-    if not parts:
-        return pa.table({"doc_id": pa.array([], pa.string()), "drop_reason": pa.array([], pa.string())})
-    rows = pa.concat_tables(parts)
+    rows = partition_rows(context.store, files, _KINDS)
     reason = pc.binary_join_element_wise(rows["kind"], "duplicate", "_")
     return pa.table({"doc_id": rows["doc_id"], "drop_reason": reason})
 

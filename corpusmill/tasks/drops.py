@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 
 from corpusmill.curate.contamination_policy import contamination_decisions
 from corpusmill.curate.contamination_rules import ContaminationPolicy
-from corpusmill.lake.reading import read_batches, read_rows
 from corpusmill.lake.store import Store
 from corpusmill.tasks import contamination, urls
+from corpusmill.tasks.partition_rows import partition_rows, rows_about
 from corpusmill.tasks.task import Job
 
-_NO_REASONS = pa.table({"doc_id": pa.array([], pa.string()), "drop_reason": pa.array([], pa.string())})
+_REASONS = pa.schema([pa.field("doc_id", pa.string()), pa.field("drop_reason", pa.string())])
 _TASKS: dict[str, ModuleType] = {"urls": urls, "contamination": contamination}
 
 
@@ -33,7 +33,7 @@ class Drops:
 
     def decide(self, texts: pa.Table) -> tuple[pa.Table, pa.Table]:
         """Return, for `texts` (doc_id and text), tables with doc_id and drop_reason: by URL, and the DECISIONS by content."""
-        return self.urls, contamination_decisions(self.contamination, texts, self.policy)
+        return self.urls, contamination_decisions(rows_about(self.contamination, texts), texts, self.policy)
 
 
 def drop_versions(job: Job) -> dict[str, str]:
@@ -52,13 +52,8 @@ def drop_files(job: Job) -> dict[str, list[str]]:
 def read_drops(inputs: Mapping[str, Any], parameters: Mapping[str, Any], store: Store) -> Drops:
     """Return what the files of `drop_files` hold; nothing where nothing is asked for."""
     return Drops(
-        urls=pa.concat_tables([_NO_REASONS, *(_with_reason(store, file) for file in inputs.get("urls", []))]),
-        contamination=pa.concat_tables(
-            [
-                contamination.CONTAMINATION.empty_table(),
-                *(read_rows(store, file) for file in inputs.get("contamination", [])),
-            ]
-        ),
+        urls=partition_rows(store, inputs.get("urls", []), _REASONS, filled="drop_reason"),
+        contamination=partition_rows(store, inputs.get("contamination", []), contamination.CONTAMINATION),
         policy=ContaminationPolicy.from_json(parameters.get("drops", {}).get("contamination", {})),
     )
 
@@ -72,13 +67,7 @@ def _asked(job: Job) -> dict[str, ModuleType]:
     return {name: task for name, task in _TASKS.items() if name in job.parameters.get("drops", {})}
 
 
-def _with_reason(store: Store, file: str) -> pa.Table:
-    """Return doc_id and drop_reason of the rows of a file that have one: few of many."""
-    batches = read_batches(store, file, columns=_NO_REASONS.column_names)
-    dropped = [batch.filter(pc.is_valid(batch["drop_reason"])) for batch in batches]
-    return pa.concat_tables([_NO_REASONS, *(rows.cast(_NO_REASONS.schema) for rows in dropped)])
-
-
 def _reasons(texts: pa.Table, table: pa.Table) -> pa.Array:
-    places = pc.index_in(texts["doc_id"], value_set=table["doc_id"].combine_chunks())
-    return table["drop_reason"].combine_chunks().take(places.combine_chunks())
+    found = rows_about(table, texts)
+    places = pc.index_in(texts["doc_id"], value_set=found["doc_id"].combine_chunks())
+    return found["drop_reason"].combine_chunks().take(places.combine_chunks())

@@ -68,7 +68,9 @@ def _checks(rows: pa.Table, is_repeated: np.ndarray, worse: pa.Array, policy: Ur
     repeated = Check(reason=DUPLICATE, is_broken=is_repeated)
     if not policy.sees_all_snapshots:
         return [repeated]
-    is_worse = np.asarray(pc.is_in(rows["doc_id"], value_set=worse))
+    # A set of the few rows at hand is made at once, one of all worse documents is not.
+    ours = worse.filter(pc.is_in(worse, value_set=rows["doc_id"].combine_chunks()))
+    is_worse = np.asarray(pc.is_in(rows["doc_id"], value_set=ours))
     return [Check(reason=REASONS[policy.versions], is_broken=is_worse), repeated]
 
 
