@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from corpusmill.curate.span_policy import SpanPolicy, flag_documents, span_decisions
 from corpusmill.dedup.spans import REPEATED_SPANS
-from corpusmill.lake.reading import read_rows
 from corpusmill.lake.store import Store
 from corpusmill.tasks import repeated_spans
+from corpusmill.tasks.partition_rows import partition_rows, rows_about
 from corpusmill.tasks.task import Job
 
 
@@ -26,11 +26,13 @@ class SpanCuts:
 
     def decide(self, texts: pa.Table) -> pa.Table:
         """Return the DECISIONS about `texts` (doc_id and text)."""
-        return span_decisions(self.spans, texts, self.policy)
+        return span_decisions(rows_about(self.spans, texts), texts, self.policy)
 
     def flagged(self, documents: pa.Table) -> pa.Table:
         """Return DOCUMENTS, with what they repeat in their `meta` where the policy is to say so."""
-        return flag_documents(documents, self.spans) if self.policy.action == "flag" else documents
+        if self.policy.action != "flag":
+            return documents
+        return flag_documents(documents, rows_about(self.spans, documents))
 
 
 def span_versions(job: Job) -> dict[str, str]:
@@ -49,8 +51,7 @@ def span_files(job: Job) -> dict[str, list[str]]:
 
 def read_spans(inputs: Mapping[str, Any], parameters: Mapping[str, Any], store: Store) -> SpanCuts:
     """Return what the files of `span_files` hold; nothing where nothing is asked for."""
-    parts = [read_rows(store, file) for file in inputs.get("repeated_spans", [])]
     return SpanCuts(
-        spans=pa.concat_tables([REPEATED_SPANS.empty_table(), *parts]),
+        spans=partition_rows(store, inputs.get("repeated_spans", []), REPEATED_SPANS),
         policy=SpanPolicy.from_json(parameters.get("repeated_spans", {})),
     )
