@@ -52,28 +52,29 @@ def curated_assets(
     dedup: Mapping[str, Any],
     max_removed_share: float,
     drops: Mapping[str, Mapping[str, Any]] | None = None,
-    repeated_spans: Mapping[str, Any] | None = None,
 ) -> list[dg.AssetsDefinition]:
     """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents, and validation where
     `dedup` takes a share for it.
 
     `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
-    `drops` adds the tables that it names, and what they find is neither deduplicated nor a document: `contamination`
-    (fields of ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (parameters of
-    corpusmill.tasks.urls); an empty one takes all defaults. These two read the tables of `assets.curation_lists`.
-    `repeated_spans` (fields of SpanParameters and SpanPolicy) adds the tables of `assets.repeated_spans`, and documents are
-    cut. Raises ValueError for rules that cannot be.
+    `drops` adds the tables that it names; an empty one takes all defaults. What `contamination` (fields of
+    ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (those of UrlPolicy) find is neither
+    deduplicated nor a document; they read the tables of `assets.curation_lists`. What `repeated_spans` (fields of
+    SpanParameters and SpanPolicy, see `assets.repeated_spans`) finds is cut out of what deduplication leaves. Raises
+    ValueError for rules that cannot be.
     """
+    asked_spans = (drops or {}).get("repeated_spans")
+    early = {name: asked for name, asked in (drops or {}).items() if name != "repeated_spans"}
     judge_of(judge).rules(judge)
     RetentionGuard(max_removed_share=max_removed_share)
     records = ("sources", dataset, "records")
     key = {table: ("curated", dataset, table) for table in DESCRIPTIONS}
     classifiers = [("curated", name, "classifier") for name in classifier_names(judge)]
-    dropping = _dropping_steps(key, drops or {})
-    found_in = [key[table] for table in drops or {}]
-    asked = {"drops": _policies(drops)} if drops else {}
+    dropping = _dropping_steps(key, early)
+    found_in = [key[table] for table in early]
+    asked = {"drops": _policies(early)} if early else {}
     share = dedup.get("validation_share", 0.0)
-    spans = span_steps(dataset, repeated_spans)
+    spans = span_steps(dataset, asked_spans)
     final = {**asked, **spans.policy, **({"validation_share": share} if share else {})}
     read = [*(key[it] for it in ("extracted", "verdicts", "duplicates")), *found_in, *spans.read_by_documents]
     finals = ("documents", "validation") if share else ("documents",)
@@ -103,7 +104,7 @@ def curated_assets(
 def _dropping_steps(key: Mapping[str, Key], drops: Mapping[str, Mapping[str, Any]]) -> list[Step]:
     """Return the steps of the tables that are asked for. Raises ValueError for what cannot be asked."""
     if unknown := sorted(set(drops) - {"contamination", "urls"}):
-        raise ValueError(f"drops are contamination and urls, got {', '.join(unknown)}")
+        raise ValueError(f"drops are contamination, urls and repeated_spans, got {', '.join(unknown)}")
     _policies(drops)
     steps: list[Step] = []
     if "contamination" in drops:

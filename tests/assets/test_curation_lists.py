@@ -250,7 +250,7 @@ def test_a_policy_that_cannot_be_is_refused_when_the_project_loads(asked: dict[s
 
 
 def test_what_nothing_can_drop_for_is_refused_when_the_project_loads() -> None:
-    with pytest.raises(ValueError, match="drops are contamination and urls, got links"):
+    with pytest.raises(ValueError, match="drops are contamination, urls and repeated_spans, got links"):
         chosen_assets({"links": {}})
     with pytest.raises(ValueError, match="the parameter versions is all, newest, oldest, got 'best'"):
         chosen_assets({"urls": {"versions": "best"}})

@@ -24,7 +24,7 @@ def test_nothing_more_where_nothing_is_asked() -> None:
 
 
 def test_the_index_stands_between_anchors_and_spans() -> None:
-    found = specs(repeated_spans={"min_bytes": 400, "action": "flag"})
+    found = specs(drops={"repeated_spans": {"min_bytes": 400, "action": "flag"}})
     assert found["span_index"].partitions_def is None
     assert inputs(found["span_index"]) == {"span_anchors"}
     assert inputs(found["repeated_spans"]) == {"extracted", "span_anchors", "span_index"}
@@ -45,4 +45,4 @@ def test_the_index_stands_between_anchors_and_spans() -> None:
 )
 def test_what_cannot_be_asked_is_refused(asked: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        specs(repeated_spans=asked)
+        specs(drops={"repeated_spans": asked})
