@@ -11,6 +11,12 @@ import pyarrow as pa
 PLACE = {"place": "true"}
 """Metadata of a column that says where something lies, not what it is: no part of a content hash."""
 
+PACKED = {"packed": "true"}
+"""Metadata of an integer column that is sorted, or small: files hold the differences in as few bits as they take."""
+
+LOOKED_UP = {"looked_up": "true"}
+"""Metadata of a string column of which single values are read: files hold it in small pages (see `corpusmill.lake.pages`)."""
+
 RECORDS = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),
@@ -41,7 +47,7 @@ EXTRACTED = pa.schema(
         pa.field("content_type", pa.string()),
         pa.field("declared_language", pa.string()),
         pa.field("license", pa.string()),
-        pa.field("text", pa.large_string()),
+        pa.field("text", pa.large_string(), metadata=LOOKED_UP),
         pa.field("text_hash", pa.string()),
         pa.field("meta", pa.map_(pa.string(), pa.string())),
         pa.field("failure", pa.string()),
@@ -88,6 +94,39 @@ SIGNATURES = pa.schema(
 `sample_key` is the minimum of one further permutation, in no band: two documents share it with the probability of their
 Jaccard (see `corpusmill.dedup.estimates`). `quality` is the statistic that the ranking asks for, if any.
 """
+
+BANDS = pa.schema(
+    [
+        pa.field("band", pa.int32(), nullable=False),
+        pa.field("key", pa.int64(), nullable=False, metadata=PACKED),
+        pa.field("ordinal", pa.int64(), nullable=False, metadata=PACKED),
+        pa.field("further", pa.int64(), nullable=False),
+    ]
+)
+"""Where the documents of a snapshot can meet others, sorted by band, key and ordinal (see `corpusmill.dedup.band_table`).
+
+`further` splits a bucket that is too large. Ordinal n is the n-th document, by rank, of the snapshot's signatures.
+"""
+
+MEMBERS = pa.schema(
+    [
+        pa.field("doc_id", pa.string(), nullable=False),
+        pa.field("text_file", pa.string(), nullable=False),
+        pa.field("text_hash", pa.string(), nullable=False),
+        pa.field("num_shingles", pa.int32(), nullable=False),
+        pa.field("source", pa.string()),
+    ]
+)
+"""The signed documents of a snapshot by ordinal; kept beside its band table."""
+
+REMOVALS = pa.schema(
+    [
+        pa.field("doc_id", pa.string()),
+        pa.field("text_hash", pa.string()),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+"""What must not come back: a document by its id, or every document of a text by its hash, and why."""
 
 RESOLUTION = pa.schema(
     [

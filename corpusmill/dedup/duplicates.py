@@ -63,7 +63,18 @@ def resolve_documents(
     for table in read_documents():
         present.update(table.column("snapshot").unique().to_pylist())
     ranking = rank_snapshots(sorted(present), parameters=parameters, order=preferences.snapshot_order)
-    evidence = find(ranking)
+    return resolve_evidence(find(ranking), ranking, read_documents(), parameters=parameters, preferences=preferences)
+
+
+def resolve_evidence(
+    evidence: Evidence,
+    ranking: Ranking,
+    documents: Iterable[pa.Table],
+    *,
+    parameters: DedupParameters,
+    preferences: Preferences,
+) -> Resolution:
+    """Resolve evidence and count what that does to `documents`, tables of the narrow columns of all signatures."""
     resolved = resolve(evidence, ranking)
-    statistics = summarize(resolved, evidence, read_documents(), parameters=parameters, guard=preferences.guard)
+    statistics = summarize(resolved, evidence, documents, parameters=parameters, guard=preferences.guard)
     return Resolution(table=resolved.table, statistics=statistics)

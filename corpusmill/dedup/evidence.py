@@ -138,3 +138,10 @@ def _best_first(values: pa.ChunkedArray) -> pa.Array:
     sign = np.uint64(1 << 63)
     rising = np.where(bits & sign, ~bits, bits | sign)
     return pa.array([f"{value:016x}" for value in (~rising).tolist()], pa.string())
+
+
+def jaccard_bins(measured: np.ndarray) -> dict[int, int]:
+    """Return how many of the exact Jaccards fall into each bin that has any."""
+    bins = np.minimum((measured * HISTOGRAM_BINS).astype(np.int64), HISTOGRAM_BINS - 1)
+    numbers, counts = np.unique(bins, return_counts=True)
+    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))

@@ -1,21 +1,26 @@
 """Texts of candidates out of a stored Parquet file: by doc_id, never by row position, and a missing one is an error.
 
-Cost: one pass over the file's doc_ids and the texts of those row groups that hold a wanted one; memory is the doc_ids, a
-batch of rows and what was asked for. Bytes that changed inside the file are refused by its page checksums.
+Cost: one pass over the file's doc_ids, and the pages that hold a wanted text, or where many are wanted the row groups;
+memory is the doc_ids, a batch of rows and what was asked for. Bytes that changed inside the file are refused by its page
+checksums.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.dedup.evidence import ReadTexts
+from corpusmill.lake.pages import has_pages, open_parquet, read_pages, read_values
 
 _BATCH_ROWS = 256
 _PIECE_BYTES = 1 << 20
+_SPARSE_SHARE = 0.4
+"""Of a file's documents; with more, most pages hold one, and a whole file is read faster in one go."""
 
 
 class Files(Protocol):
@@ -37,16 +42,13 @@ def select_texts(files: Files, text_file: str, doc_ids: Sequence[str]) -> Iterat
     """Yield tables of doc_id and text; raises ValueError when the file lacks one of `doc_ids`."""
     wanted = pa.array(sorted(doc_ids), pa.string())
     found = 0
-    with _opened(files, text_file) as parquet:
-        stored = parquet.read(columns=["doc_id"])["doc_id"]
-        is_wanted = pc.is_in(stored.cast(pa.string()), wanted).combine_chunks()
-        start = 0
-        for group in range(parquet.num_row_groups):
-            num_rows = parquet.metadata.row_group(group).num_rows
-            for chosen in _chosen(parquet, group, is_wanted.slice(start, num_rows)):
-                found += len(chosen)
-                yield chosen
-            start += num_rows
+    with _opened(files, text_file) as (source, parquet):
+        stored = parquet.read(columns=["doc_id"])["doc_id"].cast(pa.string())
+        is_wanted = pc.is_in(stored, wanted).combine_chunks()
+        read = _looked_up if _is_sparse(parquet, is_wanted) else _scanned
+        for chosen in read(source, parquet, stored, is_wanted):
+            found += len(chosen)
+            yield chosen
     if found != len(wanted):
         raise ValueError(
             f"{text_file} holds {found} of the {len(wanted)} documents that signatures say it does; "
@@ -56,17 +58,17 @@ def select_texts(files: Files, text_file: str, doc_ids: Sequence[str]) -> Iterat
 
 def stored_columns(files: Files, path: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the columns of a Parquet file in small tables; a garbled file is a ValueError that names it."""
-    with _opened(files, path) as parquet:
+    with _opened(files, path) as (_, parquet):
         present = [name for name in columns if name in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, columns=present):
             yield pa.Table.from_batches([batch])
 
 
 @contextmanager
-def _opened(files: Files, path: str) -> Iterator[pq.ParquetFile]:
+def _opened(files: Files, path: str) -> Iterator[tuple[Any, pq.ParquetFile]]:
     try:
-        with files.open_input(path) as opened, pq.ParquetFile(opened, page_checksum_verification=True) as parquet:
-            yield parquet
+        with files.open_input(path) as opened, open_parquet(opened) as parquet:
+            yield opened, parquet
     except (OSError, pa.ArrowInvalid) as error:
         _read_through(files, path)
         raise ValueError(f"cannot read {path}: {error}; rebuild the partition that wrote it") from error
@@ -83,11 +85,40 @@ def _read_through(files: Files, path: str) -> None:
         return
 
 
-def _chosen(parquet: pq.ParquetFile, group: int, is_wanted: pa.BooleanArray) -> Iterator[pa.Table]:
-    """Yield doc_id and text of the wanted rows of a row group, which is not read where there are none."""
-    if not pc.any(is_wanted).as_py():
-        return
+def _is_sparse(parquet: pq.ParquetFile, is_wanted: pa.BooleanArray) -> bool:
+    """Say whether to look texts up one by one: few are wanted, and the file has pages for it."""
+    return pc.sum(is_wanted).as_py() <= len(is_wanted) * _SPARSE_SHARE and has_pages(parquet, "text")
+
+
+def _looked_up(
+    source: Any, parquet: pq.ParquetFile, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray
+) -> Iterator[pa.Table]:
+    """Yield doc_id and text of the wanted rows, from the pages that hold them."""
+    is_nullable = parquet.schema_arrow.field("text").nullable
+    for (start, num_rows), pages in zip(_groups(parquet), read_pages(source, parquet, "text"), strict=True):
+        rows = np.flatnonzero(is_wanted.slice(start, num_rows))
+        for some in np.array_split(rows, range(_BATCH_ROWS, len(rows), _BATCH_ROWS)):
+            texts = read_values(source, pages, some, is_nullable=is_nullable)
+            columns = [doc_ids.take(pa.array(some + start)), pa.array(texts, pa.large_binary()).cast(pa.large_string())]
+            yield pa.table(columns, names=["doc_id", "text"])
+
+
+def _scanned(
+    source: Any, parquet: pq.ParquetFile, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray
+) -> Iterator[pa.Table]:
+    """Yield doc_id and text of the wanted rows, from all pages of the row groups that hold any."""
+    for group, (start, num_rows) in enumerate(_groups(parquet)):
+        if not pc.any(is_wanted.slice(start, num_rows)).as_py():
+            continue
+        for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], columns=["doc_id", "text"]):
+            yield pa.Table.from_batches([batch.filter(is_wanted.slice(start, len(batch)))])
+            start += len(batch)
+
+
+def _groups(parquet: pq.ParquetFile) -> Iterator[tuple[int, int]]:
+    """Yield first row and number of rows of every row group."""
     start = 0
-    for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, row_groups=[group], columns=["doc_id", "text"]):
-        yield pa.Table.from_batches([batch.filter(is_wanted.slice(start, len(batch)))])
-        start += len(batch)
+    for group in range(parquet.num_row_groups):
+        num_rows = parquet.metadata.row_group(group).num_rows
+        yield start, num_rows
+        start += num_rows

@@ -27,6 +27,7 @@ from corpusmill.dedup.scopes import scope_columns, within_scope
 from corpusmill.dedup.shingles import jaccard, shingle_sets
 from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.dedup.texts import select_texts, stored_columns
+from corpusmill.dedup.withdrawn import NOTHING_WITHDRAWN, Withdrawn
 from corpusmill.engines.spark import active
 from corpusmill.lake.store import Store
 
@@ -91,8 +92,7 @@ def find_duplicates(
             yield from stored_columns(store, file, DOCUMENT_COLUMNS)
 
     def find(ranking: Ranking) -> Evidence:
-        with _plain_refusals():
-            return find_evidence(spark, signature_files, ranking=ranking, parameters=parameters, store=store)
+        return find_evidence(spark, signature_files, ranking=ranking, parameters=parameters, store=store)
 
     return resolve_documents(read_documents, find, parameters=parameters, preferences=preferences or Preferences())
 
@@ -104,14 +104,15 @@ def find_evidence(
     ranking: Ranking,
     parameters: DedupParameters,
     store: Store,
+    withdrawn: Withdrawn = NOTHING_WITHDRAWN,
 ) -> Evidence:
     """Find equal texts and verified near-duplicates; the same evidence as `corpusmill.dedup.in_memory`."""
-    with active(spark), ExitStack() as kept:
+    with active(spark), _plain_refusals(), ExitStack() as kept:
         search = _Search(spark, store, parameters, ranking, kept)
-        documents = search.keep(search.read_signatures(signature_files, ("text_file", "text_hash")))
+        documents = search.keep(search.read_signatures(signature_files, ("text_file", "text_hash"), withdrawn))
         search.size_shuffles(documents.count() * parameters.num_bands)
         exact = search.find_equals(documents)
-        signed = search.read_signatures(signature_files, ("signature",))
+        signed = search.read_signatures(signature_files, ("signature",), withdrawn)
         distinct = search.query(_DISTINCT, signed=signed, exact=exact)
         meetings = search.meet(distinct)
         candidates = search.keep(search.query(_CANDIDATES, pairs=meetings.pairs))
@@ -153,11 +154,15 @@ class _Search:
         """
         return frame.localCheckpoint()
 
-    def read_signatures(self, files: Sequence[str], columns: Sequence[str]) -> "DataFrame":
-        """Return member and `columns` of all signature rows that have them."""
+    def read_signatures(self, files: Sequence[str], columns: Sequence[str], withdrawn: Withdrawn) -> "DataFrame":
+        """Return member and `columns` of all signature rows that have them and that no removal names."""
         paths = self.spark.createDataFrame([(file,) for file in files], "file string")
         read = _ReadSignatures(
-            store=self.store, ranking=self.ranking, scope=self.parameters.scope, columns=tuple(columns)
+            store=self.store,
+            ranking=self.ranking,
+            scope=self.parameters.scope,
+            columns=tuple(columns),
+            withdrawn=withdrawn,
         )
         types = [f"{name} {'binary' if name == 'signature' else 'string'}" for name in columns]
         return paths.repartition(max(1, min(len(files), MAX_READERS))).mapInArrow(
@@ -276,13 +281,14 @@ class _ReadSignatures:
     ranking: Ranking
     scope: str
     columns: tuple[str, ...]
+    withdrawn: Withdrawn
 
     def __call__(self, batches: Batches) -> Batches:
         names = (*self.ranking.columns, *scope_columns(self.scope), *self.columns)
         for batch in batches:
             for file in batch.column("file").to_pylist():
                 for table in stored_columns(self.store, file, tuple(dict.fromkeys(names))):
-                    yield from self._named(table).to_batches()
+                    yield from self._named(self.withdrawn.left(table)).to_batches()
 
     def _named(self, table: pa.Table) -> pa.Table:
         scoped = within_scope(table, self.scope).select(list(self.columns))

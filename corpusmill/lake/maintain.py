@@ -114,7 +114,7 @@ def _needed(work: _Pass) -> set[str]:
     tables = {name: load_table(work.catalog, name) for name in work.tables}
     files = {work.store.key(location) for table in tables.values() for location in _locations(table)}
     states = [state for name, table in tables.items() for state in partition_states(name, table.properties).values()]
-    return files | {str(state.state["report"]) for state in states if "report" in state.state}
+    return files | {key for state in states for key in state.objects}
 
 
 def _locations(table: Table) -> Iterable[str]:

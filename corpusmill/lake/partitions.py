@@ -68,12 +68,18 @@ class PartitionState:
     state: dict[str, Any] = field(default_factory=dict)
     """Whatever the committer recorded. `gate_failures` lists gates that failed; readers refuse such a partition.
 
-    `report` is the key of an object that stays as long as this is the partition's state.
+    `report` is the key of an object that stays as long as this is the partition's state; so do those that `objects` names.
     """
 
     @property
     def gate_failures(self) -> list[str]:
         return list(self.state.get("gate_failures", ()))
+
+    @property
+    def objects(self) -> list[str]:
+        """Keys of the objects that stay as long as this is the partition's state."""
+        report = [str(self.state["report"])] if "report" in self.state else []
+        return report + list(self.state.get("objects", {}).values())
 
     def state_property(self) -> tuple[str, str]:
         """Return name and value of the table property that records the state."""

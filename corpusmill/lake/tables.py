@@ -27,7 +27,7 @@ from corpusmill.lake.errors import GateFailedError, PartitionMissingError, Table
 from corpusmill.lake.files import WrittenFile, lower_bound
 from corpusmill.lake.maintain import maintain
 from corpusmill.lake.manifests import plan_files
-from corpusmill.lake.names import check_partition, check_table, data_directory
+from corpusmill.lake.names import check_partition, check_table, data_directory, report_directory
 from corpusmill.lake.partitions import (
     ARROW_SCHEMA,
     Attempt,
@@ -208,10 +208,16 @@ class Lake:
         return found
 
     def damaged_files(self, table: str, partition: str) -> list[str]:
-        """Return the partition's committed files that are gone or have not their size; one listing, no file is read."""
+        """Return the partition's committed files that are gone or have not their size; two listings, no file is read.
+
+        An object that the partition's state names (`PartitionState.objects`) is such a file when it is gone.
+        """
         sizes = {item.key: item.size for item in self.store.list(f"{data_directory(table, partition)}/")}
         committed = self.files(table, [partition], allow_failed_gate=True)
-        return [file.path for file in committed if sizes.get(self.store.key(file.path)) != file.num_bytes]
+        present = {item.key for item in self.store.list(f"{report_directory(table, partition)}/")}
+        state = self.partition(table, partition)
+        lost = [key for key in state.objects if key not in present] if state else []
+        return lost + [file.path for file in committed if sizes.get(self.store.key(file.path)) != file.num_bytes]
 
     def scan(
         self,

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from corpusmill.engines.engine import Engine
 from corpusmill.engines.lease import lease
 from corpusmill.engines.plain import PlainEngine
@@ -41,10 +43,19 @@ def spark_engine_settings(spark: SparkSettings) -> EngineSettings:
 
 
 def run_on_shards(
-    function: str, *, job: Job, attempt: Attempt, inputs: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]
+    function: str,
+    *,
+    job: Job,
+    attempt: Attempt,
+    inputs: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, Any],
+    schema: pa.Schema | None = None,
 ) -> list[ShardOutcome]:
-    """Run a shard function over `inputs` on the engine of curation, reporting progress."""
-    plan = ShardPlan(function=function, inputs=inputs, parameters=parameters, schema=job.schema)
+    """Run a shard function over `inputs` on the engine of curation, reporting progress.
+
+    Shards yield rows of the job's table, or of `schema` where they are a step on the way to it.
+    """
+    plan = ShardPlan(function=function, inputs=inputs, parameters=parameters, schema=schema or job.schema)
 
     def progress(outcome: ShardOutcome, num_done: int, num_shards: int) -> None:
         job.report(f"shard {num_done} of {num_shards}", {"rows": outcome.counts.rows_in, "seconds": outcome.seconds})

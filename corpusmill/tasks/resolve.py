@@ -1,28 +1,30 @@
 """curated/<dataset>/resolution: sees the signatures of all snapshots and decides which document duplicates which.
 
-Unpartitioned. Its state keeps, for each snapshot, which signatures it saw and a hash of that snapshot's decisions, so that
-`duplicates` is made again only where they changed.
+Unpartitioned. Its state keeps, for each snapshot, which signatures it saw, what it found there (`known_links`), and a hash
+of that snapshot's decisions, so that `duplicates` is made again only where they changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
-from corpusmill.dedup.duplicates import Resolution, find_duplicates
+from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_evidence
+from corpusmill.dedup.evidence import rank_snapshots
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.resolve import KINDS
-from corpusmill.dedup.texts import stored_texts
+from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.document import DUPLICATES, RESOLUTION
-from corpusmill.engines import spark_dedup
-from corpusmill.engines.spark import SparkEngine
-from corpusmill.fingerprint import fingerprint
-from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import sign
-from corpusmill.tasks.engine import curation_engine
-from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
+from corpusmill.lake.content_hash import hash_table, to_hex
+from corpusmill.lake.tables import Attempt, PartitionState
+from corpusmill.tasks import bands, removals, sign
+from corpusmill.tasks.band_files import BandFiles
+from corpusmill.tasks.changes import Changes, compare
+from corpusmill.tasks.evidence import FoundEvidence, find_evidence
+from corpusmill.tasks.known_links import Known
+from corpusmill.tasks.task import UNPARTITIONED, Gate, Job, Outcome, partition_writer, truncate_sample
 
 
 def table(dataset: str) -> str:
@@ -34,7 +36,8 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"signatures": signature_versions(job)}
+    bands.refuse_other_signatures(job)
+    return {"signatures": signature_versions(job), "removals": removals.version(job.lake, job.dataset)}
 
 
 def signature_versions(job: Job) -> dict[str, str]:
@@ -44,42 +47,68 @@ def signature_versions(job: Job) -> dict[str, str]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    seen = signature_versions(job)
     parameters = DedupParameters.from_json(job.parameters)
-    resolution = find_resolution(job)
+    seen = signature_versions(job)
+    bands.make_missing(job, list(seen))
+    ranking = rank_snapshots(list(seen), parameters=parameters, order=None)
+    committed = job.lake.partition(table(job.dataset), UNPARTITIONED)
+    before = Known.from_state(committed.state if committed else {})
+    found = find_evidence(job, attempt, ranking=ranking, signatures=seen, before=before)
+    resolution = resolve_evidence(
+        found.evidence, ranking, _documents(job), parameters=parameters, preferences=Preferences()
+    )
     with partition_writer(job, attempt, name="resolution") as writer:
         writer.write(resolution.table)
+    told = _outcome(resolution, found, _changes(job, committed, resolution, found), shingle=parameters.shingle)
+    state = {
+        "signatures": seen,
+        "snapshots": _decisions(resolution.table),
+        "parameters": parameters.to_json(),
+        **found.known.to_state(),
+    }
+    return Outcome(files=writer.files, state=state, **told)
+
+
+def _outcome(resolution: Resolution, found: FoundEvidence, changes: Changes, *, shingle: str) -> dict[str, Any]:
     statistics = resolution.statistics
     kinds = {kind: int(statistics.scalars[f"documents_removed_{kind}"]) for kind in KINDS}
-    return Outcome(
-        files=writer.files,
-        counts=_counts(int(statistics.scalars["documents_in"]), kinds),
-        metrics={**statistics.scalars, "shingle": parameters.shingle},
-        tables=statistics.tables,
-        samples=truncate_sample(resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10),
-        gates={
+    new = {"fresh_snapshots": found.num_fresh, "documents_withdrawn": found.num_withdrawn}
+    return {
+        "counts": _counts(int(statistics.scalars["documents_in"]), kinds),
+        "metrics": {**statistics.scalars, "shingle": shingle, **new, **changes.metrics()},
+        "tables": statistics.tables | changes.tables(),
+        "samples": truncate_sample(
+            resolution.table, columns=["doc_id", "duplicate_of", "kind", "jaccard"], num_rows=10
+        ),
+        "gates": {
             "retention": Gate(
                 passed=not statistics.gate_failures, message="; ".join(statistics.gate_failures) or "held"
             )
         },
-        state={
-            "signatures": seen,
-            "snapshots": _decisions(resolution.table),
-            "parameters": parameters.to_json(),
-        },
-    )
+    }
 
 
-def find_resolution(job: Job) -> Resolution:
-    """Resolve all snapshots: candidates and verification on Spark, or in memory where the engine is plain."""
-    parameters = DedupParameters.from_json(job.parameters)
-    with curation_engine(job) as engine:
-        if isinstance(engine, SparkEngine):
-            files = [file.path for file in job.lake.files(sign.table(job.dataset))]
-            return spark_dedup.find_duplicates(engine.session, files, parameters=parameters, store=job.lake.store)
-    return find_duplicates(
-        [job.lake.read(sign.table(job.dataset))], parameters=parameters, read_texts=stored_texts(job.lake.store)
+def _documents(job: Job) -> Iterator[pa.Table]:
+    """Yield what statistics count, of the signed documents that no removal names."""
+    withdrawn = removals.read_withdrawn(job.lake, job.dataset)
+    columns = (*DOCUMENT_COLUMNS, "text_hash") if withdrawn else DOCUMENT_COLUMNS
+    for batch in job.lake.scan(sign.table(job.dataset), columns=columns):
+        yield withdrawn.left(pa.Table.from_batches([batch]))
+
+
+def _changes(job: Job, committed: PartitionState | None, resolution: Resolution, found: FoundEvidence) -> Changes:
+    """Compare with the committed resolution, unless what it decided stands."""
+    if committed is None or found.num_fresh < len(found.known.signatures):
+        return Changes()
+    earlier = [name for name in committed.state["signatures"] if name in found.known.signatures]
+    files = BandFiles(job.lake, job.dataset, earlier)
+    withdrawn = removals.read_withdrawn(job.lake, job.dataset)
+    present = [withdrawn.left(files.members(name, ["doc_id", "text_hash"])).column("doc_id") for name in earlier]
+    before = job.lake.read(
+        table(job.dataset), partitions=[UNPARTITIONED], columns=DUPLICATES.names, allow_failed_gate=True
     )
+    standing = pa.chunked_array([chunk for column in present for chunk in column.chunks], pa.string())
+    return compare(before, resolution.table, standing=standing, snapshots=earlier)
 
 
 def _counts(documents_in: int, kinds: Mapping[str, int]) -> Counts:
@@ -88,9 +117,7 @@ def _counts(documents_in: int, kinds: Mapping[str, int]) -> Counts:
 
 
 def _decisions(resolution: pa.Table) -> dict[str, str]:
-    """Return a hash of the decisions about each snapshot; `resolution` is sorted by doc_id."""
+    """Return the content hash of the decisions about each snapshot."""
     decisions = resolution.select(DUPLICATES.names)
-    snapshots = pc.unique(decisions["snapshot"]).to_pylist()
-    return {
-        name: fingerprint(decisions.filter(pc.equal(decisions["snapshot"], name)).to_pylist()) for name in snapshots
-    }
+    names = pc.unique(decisions["snapshot"]).to_pylist()
+    return {name: to_hex(hash_table(decisions.filter(pc.equal(decisions["snapshot"], name)))) for name in names}

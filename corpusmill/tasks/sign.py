@@ -1,7 +1,8 @@
 """curated/<dataset>/signatures: MinHash signatures of the documents that no rule dropped. One shard a verdict file.
 
 With the parameter `drops` those that the tables `urls` and `contamination` drop have none either: who is kept of two
-duplicates must not be one that goes anyway. The other parameters are DedupParameters.
+duplicates must not be one that goes anyway. The other parameters are DedupParameters. The band table of the same documents
+is made after its commit (see `corpusmill.tasks.bands`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,17 +17,17 @@ from corpusmill.dedup.signatures import SCHEMA_WITH_SOURCE, sign
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
-from corpusmill.tasks import extract, judge
+from corpusmill.tasks import bands, extract, judge
 from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, read_drops
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
-from corpusmill.tasks.task import Job, Outcome
+from corpusmill.tasks.task import Job, Outcome, execute
 
 TEXT_COLUMNS = ("doc_id", "source", "snapshot", "text_hash", "text")
 
 
 def table(dataset: str) -> str:
-    return f"curated/{dataset}/signatures"
+    return bands.signatures_table(dataset)
 
 
 def schema(parameters: Mapping[str, Any]) -> pa.Schema:
@@ -51,13 +52,19 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         inputs=[{"verdict_file": job.lake.store.key(file.path), **drops} for file in files],
         parameters=job.parameters,
     )
-    return outcome_of(shards)
+    signed_with = DedupParameters.from_json(_dedup_parameters(job.parameters)).signature_fingerprint
+    return outcome_of(shards, state={"signed_with": signed_with})
+
+
+def after_commit(job: Job) -> None:
+    """Make the band table of what was signed, unless it is there."""
+    execute("bands", job.arguments(job.partition, _dedup_parameters(job.parameters)), job.report)
 
 
 def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield the signatures of the kept documents of one verdict file."""
     drops = read_drops(inputs, parameters, context.store)
-    dedup = {name: value for name, value in parameters.items() if name != "drops"}
+    dedup = _dedup_parameters(parameters)
     statistic = DedupParameters.from_json(dedup).quality_statistic
     names = [statistic] if statistic else []
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"], statistics=names):
@@ -74,6 +81,10 @@ def sign_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
             context.add_counts(Counts(rows_in=len(named), kept=len(signatures)))
             context.note("shingles", pc.sum(signatures["num_shingles"]).as_py() or 0)
             yield signatures
+
+
+def _dedup_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name != "drops"}
 
 
 def _of_documents(texts: pa.Table, verdicts: pa.Table, statistic: str) -> pa.ChunkedArray:

@@ -71,6 +71,16 @@ class Job:
         assert state is not None
         return state.content_hash
 
+    def arguments(self, partition: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `execute` takes for another task of the same dataset."""
+        return {
+            "settings": self.settings.to_json(),
+            "dataset": self.dataset,
+            "partition": partition,
+            "parameters": dict(parameters),
+            "again": self.again,
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
@@ -168,11 +178,12 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     committed = job.lake.partition(task.table(job.dataset), job.partition)
     is_same = committed is not None and committed.state.get("work") == work
     again = bool(arguments.get("again")) or (is_same and _is_damaged(job, task.table(job.dataset)))
+    job = replace(job, again=again)
     if committed and is_same and not again:
         job.report("nothing changed since the last commit", {"rows": committed.num_rows})
         result = {**_kept_result(job.lake, committed), "reused": True}
     else:
-        result = _make(name, task, replace(job, again=again), work)
+        result = _make(name, task, job, work)
     if hasattr(task, "after_commit"):
         task.after_commit(job)
     return result

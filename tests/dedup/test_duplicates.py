@@ -167,7 +167,7 @@ def test_case_8_pairs_that_are_combined_on_the_way_are_the_same_pairs(monkeypatc
     parameters = DedupParameters(max_bucket=6, num_representatives=3, max_comparisons=4)
     expected = resolve_documents(documents, parameters)
     assert expected.statistics.scalars["skipped_over_limit"] > 0
-    monkeypatch.setattr("corpusmill.dedup.in_memory._COMBINE_AFTER", 10)
+    monkeypatch.setattr("corpusmill.dedup.candidates._COMBINE_AFTER", 10)
     found = resolve_documents(documents, parameters)
     assert (found.table, found.statistics) == (expected.table, expected.statistics)
 
