@@ -8,19 +8,23 @@ from assets.tables import BAR_CHARACTERS, MAX_CHARACTERS, OTHERS, bar_table, esc
 
 Rows = Sequence[Mapping[str, Any]]
 
-MAX_SOURCES = 8
+MAX_PLACES = 8
 SHADES = " ░▒▓█"
 
 
 def overlap_matrix(rows: Rows) -> str:
-    """Return removed documents by their source (down) and that of the kept one (across), darker the more they are."""
+    """Return removed documents by their place (down) and that of the kept one (across), darker the more they are.
+
+    A row has the place of the removed documents, that of the kept ones, and how many they are, in this order.
+    """
+    cells = [tuple(row.values()) for row in rows]
     totals: dict[str, int] = {}
-    for row in rows:
-        for name in (row["source"], row["duplicate_of_source"]):
-            totals[name] = totals.get(name, 0) + row["documents"]
+    for one, other, number in cells:
+        for name in (one, other):
+            totals[name] = totals.get(name, 0) + number
     names = sorted(totals, key=lambda name: (-totals[name], name))
-    for num_sources in range(min(len(names), MAX_SOURCES), 0, -1):
-        shown = _matrix(rows, names[:num_sources], is_whole=num_sources == len(names))
+    for num_places in range(min(len(names), MAX_PLACES), 0, -1):
+        shown = _matrix(cells, names[:num_places], is_whole=num_places == len(names))
         if len(shown) <= MAX_CHARACTERS:
             return shown
     return shown
@@ -45,24 +49,24 @@ def cluster_plot(rows: Rows) -> str:
 
 PLOTS: dict[str, Callable[[Rows], str]] = {
     "source_overlap": overlap_matrix,
+    "snapshot_overlap": overlap_matrix,
     "s_curve_measured": s_curve_plot,
     "cluster_sizes": cluster_plot,
 }
 
 
-def _matrix(rows: Rows, names: Sequence[str], *, is_whole: bool) -> str:
-    labels = [*names] if is_whole else [*names, OTHERS]
-    cells = dict.fromkeys([(one, other) for one in labels for other in labels], 0)
-    for row in rows:
-        one, other = (name if name in names else OTHERS for name in (row["source"], row["duplicate_of_source"]))
-        cells[one, other] += row["documents"]
-    most = max(cells.values()) or 1
+def _matrix(cells: Sequence[tuple[str, str, int]], names: Sequence[str], *, is_whole: bool) -> str:
+    labels = [*names] if is_whole else [*(name for name in names if name != OTHERS), OTHERS]
+    sums = dict.fromkeys([(one, other) for one in labels for other in labels], 0)
+    for one, other, number in cells:
+        sums[one if one in labels else OTHERS, other if other in labels else OTHERS] += number
+    most = max(sums.values()) or 1
     lines = [
         f"| duplicates of → | {' | '.join(escape(label) for label in labels)} |",
         "| --- |" + " --: |" * len(labels),
     ]
     for label in labels:
-        shades = [f"{cells[label, other]:,} {_shade(cells[label, other] / most)}" for other in labels]
+        shades = [f"{sums[label, other]:,} {_shade(sums[label, other] / most)}" for other in labels]
         lines.append(f"| {escape(label)} | {' | '.join(shades)} |")
     return "\n".join(lines)
 

@@ -20,7 +20,7 @@ from corpusmill.dedup.resolve import KINDS, Resolved
 
 DOCUMENT_COLUMNS = ("doc_id", "snapshot", "source", "num_shingles")
 UNKNOWN_SOURCE = "unknown"
-MAX_SOURCES = 20
+MAX_PLACES = 20
 OTHERS = "others"
 
 
@@ -73,7 +73,8 @@ def summarize(
         scalars=_scalars(ledger, resolved) | _effort(evidence, resolution) | meaning(parameters),
         tables={
             "sources": sources,
-            "source_overlap": _source_overlap(resolution, ledger.source_of),
+            "source_overlap": _overlap(*_sources_of(resolution, ledger.source_of), "source"),
+            "snapshot_overlap": _overlap(resolution["snapshot"], resolution["duplicate_of_snapshot"], "snapshot"),
             "cluster_sizes": _size_histogram(resolved.cluster_sizes),
             "jaccard_histogram": _jaccard_histogram(evidence.histogram),
             "s_curve": _s_curve(parameters),
@@ -214,14 +215,28 @@ def _size_histogram(cluster_sizes: np.ndarray) -> list[dict[str, Any]]:
     return rows
 
 
-def _source_overlap(resolution: pa.Table, source_of: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Count the documents of each source that duplicate one of each source; beyond MAX_SOURCES they are OTHERS."""
-    removed = [source_of[doc_id] for doc_id in resolution.column("doc_id").to_pylist()]
-    kept = [source_of[doc_id] for doc_id in resolution.column("duplicate_of").to_pylist()]
-    named = {source for source, _ in Counter([*removed, *kept]).most_common(MAX_SOURCES)}
-    shown = {source: source if source in named else OTHERS for source in {*removed, *kept}}
-    counts = Counter((shown[r], shown[k]) for r, k in zip(removed, kept, strict=True))
-    return [{"source": s, "duplicate_of_source": k, "documents": n} for (s, k), n in sorted(counts.items())]
+def _sources_of(resolution: pa.Table, source_of: Mapping[str, str]) -> tuple[pa.Array, pa.Array]:
+    """Return the sources of the removed documents and of those that they duplicate."""
+    removed, kept = (
+        pa.array([source_of[doc_id] for doc_id in resolution.column(name).to_pylist()], pa.string())
+        for name in ("doc_id", "duplicate_of")
+    )
+    return removed, kept
+
+
+def _overlap(removed: pa.ChunkedArray | pa.Array, kept: pa.ChunkedArray | pa.Array, name: str) -> list[dict[str, Any]]:
+    """Count the removed documents of each place by that of the kept one; beyond MAX_PLACES they are OTHERS."""
+    grouped = pa.table({"removed": removed, "kept": kept}).group_by(["removed", "kept"]).aggregate([([], "count_all")])
+    cells = [tuple(row[column] for column in ("removed", "kept", "count_all")) for row in grouped.to_pylist()]
+    totals: Counter[str] = Counter()
+    for one, other, number in cells:
+        totals[one] += number
+        totals[other] += number
+    largest = {place for place, _ in sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:MAX_PLACES]}
+    counts: Counter[tuple[str, str]] = Counter()
+    for one, other, number in cells:
+        counts[one if one in largest else OTHERS, other if other in largest else OTHERS] += number
+    return [{name: one, f"duplicate_of_{name}": other, "documents": n} for (one, other), n in sorted(counts.items())]
 
 
 def _jaccard_histogram(histogram: Mapping[int, int]) -> list[dict[str, Any]]:

@@ -261,6 +261,15 @@ def test_statistics_show_sizes_of_clusters_and_the_overlap_of_sources():
     ]
 
 
+def test_statistics_show_the_overlap_of_snapshots():
+    documents = [("a", "2023", words(0, 30)), ("b", "2024", words(0, 30)), ("c", "2024", words(50, 30))]
+    overlap = resolve_documents([*documents, ("d", "2025", words(50, 30))]).statistics.tables["snapshot_overlap"]
+    assert overlap == [
+        {"snapshot": "2024", "duplicate_of_snapshot": "2023", "documents": 1},
+        {"snapshot": "2025", "duplicate_of_snapshot": "2024", "documents": 1},
+    ]
+
+
 def test_many_sources_overlap_as_others():
     groups = [texts_table([(f"d{n:02d}", "s", edited(n % 2, 40, 0))], source=f"source {n:02d}") for n in range(50)]
     overlap = resolve_texts(groups).statistics.tables["source_overlap"]
