@@ -7,9 +7,13 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read.jsonl import JsonlCursor
+from corpusmill.read.package import PackageCursor
+from corpusmill.read.parquet import ParquetCursor
 from corpusmill.read.snapshot import fetch_payloads, list_records
-from corpusmill.read.source_file import SourceFile, StorageError
+from corpusmill.read.source_file import SourceFile, StorageError, open_source
 from tests.read.small_files import FILES
+from tests.servers.throttle import throttling_proxy
 from tests.servers.unreliable import UnreliableStore
 
 OUTAGES = [
@@ -18,6 +22,13 @@ OUTAGES = [
     PermissionError("AccessDenied"),
     pa.ArrowInvalid("a storage may say anything"),
 ]
+
+
+READERS = {
+    "parquet": lambda file, name: ParquetCursor(file),
+    "package": PackageCursor,
+    "jsonl": lambda file, name: JsonlCursor(file),
+}
 
 
 def listed(store: Store, format: str) -> pa.Table:
@@ -59,6 +70,22 @@ def test_no_row_comes_of_a_storage_that_stops_answering(tmp_path: Path, format: 
         found = outages_until_it_works(tmp_path, OUTAGES[0], lambda store: listed(store, format), expected)
         assert found.equals(records)
     assert outages_until_it_works(tmp_path, OUTAGES[1], lambda store: fetched(store, records)).equals(payloads)
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize(("format", "name"), [("parquet", "a.parquet"), ("package", "p-1.tar"), ("jsonl", "a.jsonl")])
+def test_s3_that_refuses_in_the_middle_of_a_file_makes_no_rows(s3_server, s3_root, format: str, name: str) -> None:
+    data = next(files[name] for one, files in FILES if one == format and name in files)
+    Store(StoreSettings(root=s3_root, endpoint=s3_server.endpoint)).write(f"s/{name}", data)
+    with throttling_proxy(s3_server.endpoint, refuse_of=10**9) as proxy:
+        proxy.num_requests = 1
+        store = Store(StoreSettings(root=s3_root, endpoint=proxy.endpoint))
+        records = listed(store, format)
+        assert records["failure"].null_count == len(records)
+        with open_source(store, store.uri(f"s/{name}")) as file:
+            proxy.refusal, proxy.refuse_of = (403, b"<Error><Code>AccessDenied</Code></Error>"), 1
+            with pytest.raises(StorageError, match=f"{name} cannot be read: AWS Error"):
+                READERS[format](file, name).payload(records.slice(0, 1).to_pylist()[0], max_bytes=1 << 20)
 
 
 @pytest.mark.parametrize("outage", OUTAGES, ids=repr)

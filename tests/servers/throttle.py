@@ -20,6 +20,7 @@ class ThrottlingProxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = urlsplit(endpoint).netloc
         self.refuse_of = refuse_of
+        self.refusal = (503, _SLOW_DOWN)
         self.num_requests = 0
         self.num_refused = 0
         self.lock = threading.Lock()
@@ -44,7 +45,8 @@ class _Handler(BaseHTTPRequestHandler):
         is_chunked = "chunked" in self.headers.get("Transfer-Encoding", "")
         body = self._read_chunks() if is_chunked else self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.server.is_refused():
-            self._send(503, {"Content-Type": "application/xml"}, _SLOW_DOWN)
+            status, answer = self.server.refusal
+            self._send(status, {"Content-Type": "application/xml"}, answer)
             return
         connection = http.client.HTTPConnection(self.server.upstream)
         # The Host header is passed on as it is, because the signature covers it.
