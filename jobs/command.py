@@ -158,8 +158,8 @@ def _sql(options: argparse.Namespace) -> None:
 def _materialize_arguments(one: argparse.ArgumentParser) -> None:
     """Make assets for one partition in this process and wait for it. Needs no daemon; the UI shows the run.
 
-    Only the assets that are named are made. A new snapshot's folder becomes a partition by being named. Ctrl-C ends the
-    run and the engines that nobody else holds.
+    Only the assets that are named are made. A new snapshot's folder, or a mixture, becomes a partition by being named.
+    Ctrl-C ends the run and the engines that nobody else holds.
 
     corpusmill materialize --assets curated/web --partition 2024-10
     corpusmill materialize --assets sources/web/records,curated/web/extracted,curated/web/verdicts --partition 2024-10

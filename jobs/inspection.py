@@ -26,7 +26,10 @@ LEDGER = ("in", "kept", "dropped", "failed")
 
 def print_query(settings: Settings, *, query: str, form: str, most_rows: int, allow_failed_gate: bool) -> None:
     """Run a query over the lake and write its rows as they come: `table` stops after `most_rows`, csv and json do not."""
-    reader = Lake(settings.lake).sql(query, allow_failed_gate=allow_failed_gate)
+    lake = Lake(settings.lake)
+    if not lake.exists:
+        print(f"There is no lake in {settings.lake.store.root} yet.", file=sys.stderr)
+    reader = lake.sql(query, allow_failed_gate=allow_failed_gate)
     if form == "csv":
         _write_csv(reader, sys.stdout.buffer)
     elif form == "json":
@@ -110,7 +113,7 @@ def _print_table(reader: pa.RecordBatchReader, most_rows: int) -> None:
     for row in rows[:most_rows]:
         table.add_row(*(_cell(row[name]) for name in reader.schema.names))
     console = _console()
-    console.print(table)
+    console.print(table if rows else "No rows.")
     if len(rows) > most_rows:
         console.print(f"The first {most_rows} rows; --limit shows more, --format csv or json all.")
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 import dagster as dg
 
 from assets.asset import AGAIN
+from assets.mixed.mixtures import MIXTURES
+from assets.partitions import MIXTURES as MIXTURE_PARTITIONS
 from assets.partitions import snapshots_name
 from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
@@ -33,7 +35,7 @@ def materialize(
     if line := told_unread(settings, {key.path[1] for key in known.values()}):
         say(line)
     with dg.DagsterInstance.get() as instance:
-        _add_snapshot(settings, instance, partition)
+        _add_partition(settings, instance, partition)
         for key in keys:
             _check_partition(key, partition, graph.get(key).partitions_def, instance)
         _check_one_set({key: graph.get(key).partitions_def for key in keys}, partition)
@@ -50,8 +52,10 @@ def materialize(
     say(f"done: run {result.run_id}")
 
 
-def _add_snapshot(settings: Settings, instance: dg.DagsterInstance, partition: str | None) -> None:
-    """Make a partition of the snapshot that is named, for every source that has a folder of that name."""
+def _add_partition(settings: Settings, instance: dg.DagsterInstance, partition: str | None) -> None:
+    """Make a partition of the mixture that is named, or of the snapshot, for every source that has such a folder."""
+    if partition in MIXTURES:
+        instance.add_dynamic_partitions(str(MIXTURE_PARTITIONS.name), [str(partition)])
     for dataset in settings.sources:
         with suppress(FileNotFoundError):
             if partition in snapshot_names(settings.source_store(dataset)):

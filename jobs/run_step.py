@@ -21,7 +21,10 @@ class StepFailedError(RuntimeError):
 
 
 class _LineHandler(logging.Handler):
-    """Gives what tasks log to `say`; Dagster's own events are in its event log already."""
+    """Gives the progress that tasks log to `say`.
+
+    Dagster's own events are in its event log already, and its errors come as the run's reason.
+    """
 
     def __init__(self, say: Say) -> None:
         super().__init__(level=logging.INFO)
@@ -29,7 +32,7 @@ class _LineHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         meta = getattr(record, "dagster_meta", {})
-        if not meta.get("dagster_event"):
+        if record.levelno == logging.INFO and not meta.get("dagster_event"):
             self._say(f"      {meta.get('orig_message', record.getMessage())}")
 
 
