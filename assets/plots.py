@@ -1,7 +1,7 @@
 """Tables of a result that are better looked at than read, by their title: as Markdown of characters, like every plot."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assets.tables import BAR_CHARACTERS, MAX_CHARACTERS, OTHERS, bar_table, escape
@@ -9,6 +9,8 @@ from assets.tables import BAR_CHARACTERS, MAX_CHARACTERS, OTHERS, bar_table, esc
 Rows = Sequence[Mapping[str, Any]]
 
 MAX_PLACES = 8
+MAX_BARS = 21
+"""Every quality tier and none."""
 SHADES = " ░▒▓█"
 
 
@@ -47,12 +49,37 @@ def cluster_plot(rows: Rows) -> str:
     return bar_table({row["size"]: row["clusters"] for row in rows}, is_ordered=True)
 
 
+def distribution_plot(rows: Rows) -> str:
+    """Return a bar of documents for each row, in their order: what was kept, then lighter what was dropped.
+
+    A row has a name, documents, and how many of these were dropped, in this order; those that do not fit are one row.
+    """
+    cells = [tuple(row.values()) for row in rows]
+    head = [f"| {' | '.join(rows[0])} | kept █ dropped ░ |", "| --- | --: | --: | --- |"]
+    for num_bars in range(min(len(cells), MAX_BARS), 0, -1):
+        shown = "\n".join([*head, *_bars(cells[:num_bars], cells[num_bars:])])
+        if len(shown) <= MAX_CHARACTERS:
+            return shown
+    return shown
+
+
 PLOTS: dict[str, Callable[[Rows], str]] = {
     "source_overlap": overlap_matrix,
     "snapshot_overlap": overlap_matrix,
     "s_curve_measured": s_curve_plot,
     "cluster_sizes": cluster_plot,
+    "languages": distribution_plot,
+    "quality_tiers": distribution_plot,
 }
+
+
+def _bars(cells: Sequence[tuple[Any, int, int]], rest: Sequence[tuple[Any, int, int]]) -> Iterator[str]:
+    others = [(OTHERS, sum(number for _, number, _ in rest), sum(dropped for _, _, dropped in rest))]
+    shown = [*cells, *(others if rest else [])]
+    most = max(number for _, number, _ in shown) or 1
+    for name, number, dropped in shown:
+        kept, whole = (round(part / most * BAR_CHARACTERS) for part in (number - dropped, number))
+        yield f"| {escape(str(name))} | {number:,} | {dropped:,} | {'█' * kept}{'░' * (whole - kept)} |"
 
 
 def _matrix(cells: Sequence[tuple[str, str, int]], names: Sequence[str], *, is_whole: bool) -> str:

@@ -50,3 +50,32 @@ def test_clusters_are_shown_by_size():
         "| 2 to 3 | 6 | 33% | ██████ |",
         "| 4 to 7 | 12 | 67% | ████████████ |",
     ]
+
+
+def test_distributions_show_what_was_kept_and_what_was_dropped():
+    rows = [
+        {"language": "en", "documents": 1200, "dropped": 300},
+        {"language": "de", "documents": 400, "dropped": 400},
+        {"language": "none", "documents": 1, "dropped": 1},
+    ]
+    assert PLOTS["languages"](rows).splitlines() == [
+        "| language | documents | dropped | kept █ dropped ░ |",
+        "| --- | --: | --: | --- |",
+        "| en | 1,200 | 300 | █████████░░░ |",
+        "| de | 400 | 400 | ░░░░ |",
+        "| none | 1 | 1 |  |",
+    ]
+
+
+def test_a_distribution_of_many_fits_the_page_and_loses_none():
+    names = [f"language_{number:03d}" for number in range(180)]
+    shown = PLOTS["languages"]([{"language": name, "documents": 9_000, "dropped": 1_000} for name in names])
+    assert len(shown) <= MAX_CHARACTERS
+    lines = shown.splitlines()
+    assert lines[-1].startswith("| others |")
+    assert sum(int(line.split("|")[2].replace(",", "")) for line in lines[2:]) == 180 * 9_000
+
+
+def test_every_quality_tier_has_its_bar():
+    tiers = [{"tier": tier, "documents": 250_000, "dropped": 10_000} for tier in (*range(19, -1, -1), "none")]
+    assert len(PLOTS["quality_tiers"](tiers).splitlines()) == 2 + 21
