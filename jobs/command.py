@@ -218,6 +218,23 @@ def _redecide(options: argparse.Namespace) -> None:
     )
 
 
+def _explain_duplicate_arguments(one: argparse.ArgumentParser) -> None:
+    """Say why a document was removed as a duplicate: the kept one, their exact Jaccard, the edges, and what they share.
+
+    Of a document that stays it says which others were removed in its favour.
+
+    corpusmill explain-duplicate 3f0c7c1a9b5e4d2f8a6b1c0d9e8f7a6b
+    """
+    one.add_argument("doc_id", metavar="DOC_ID", help="the document's id, 32 hex digits")
+    one.add_argument("--dataset", metavar="D", help="its dataset, such as web (default: look in all)")
+
+
+def _explain_duplicate(options: argparse.Namespace) -> None:
+    from jobs.explain_duplicate import print_explanation
+
+    print_explanation(_settings(), doc_id=options.doc_id, dataset=options.dataset)
+
+
 def _status_arguments(one: argparse.ArgumentParser) -> None:
     """Show every table of the lake with its partitions, rows and gates, the engines with their leases, and the UI.
 
@@ -379,6 +396,11 @@ COMMANDS: dict[str, Command] = {
     "dev": ("the Dagster UI and its daemon on this machine", _dev_arguments, _dev),
     "status": ("tables, partitions, rows; engines and who holds them", _status_arguments, _status),
     "sql": ("query any table", _sql_arguments, _sql),
+    "explain-duplicate": (
+        "why a document was removed as a duplicate",
+        _explain_duplicate_arguments,
+        _explain_duplicate,
+    ),
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),
     "backfill": ("make many partitions through the running instance", _backfill_arguments, _backfill),

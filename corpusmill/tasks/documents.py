@@ -2,6 +2,7 @@
 
 Rows in are all judged documents, so the counts are the funnel of the dataset: rules and duplicates by reason. With the
 parameter `drops` the tables `urls` and `contamination` drop and cut as well (`corpusmill.tasks.drops`).
+What a removal names is dropped (`corpusmill.tasks.removals`).
 With `repeated_spans` the table of that name cuts what stays (`corpusmill.tasks.span_cuts`).
 With `validation_share` the documents of the validation split go to `curated/<dataset>/validation` instead.
 """
@@ -25,6 +26,7 @@ from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, rea
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
 from corpusmill.tasks.partition_rows import partition_rows
+from corpusmill.tasks.removals import removal_files, removal_versions, withdrawn_documents
 from corpusmill.tasks.span_cuts import read_spans, span_files, span_versions
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
@@ -50,6 +52,7 @@ def inputs(job: Job) -> dict[str, Any]:
         {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()}
         | drop_versions(job)
         | span_versions(job)
+        | removal_versions(job)
     )
 
 
@@ -61,7 +64,7 @@ def make_split(job: Job, attempt: Attempt, *, split: str) -> Outcome:
     """Write one side of the validation split."""
     removed = job.lake.files(duplicates.table(job.dataset), [job.partition])
     duplicate_files = [job.lake.store.key(file.path) for file in removed]
-    removals = {"duplicates": duplicate_files, **drop_files(job), **span_files(job)}
+    removals = {"duplicates": duplicate_files, **drop_files(job), **span_files(job), **removal_files(job)}
     shards = run_on_shards(
         "corpusmill.tasks.documents:documents_shard",
         job=job,
@@ -94,7 +97,8 @@ def documents_shard(
             readable, held = _divided(texts.filter(pc.is_null(texts["failure"])), parameters)
             by_url, decisions = drops.decide(readable)
             cuts = repeated.decide(readable)
-            reasons = _drop_reasons(readable, [verdicts, by_url, decisions, removed, cuts, held])
+            gone = withdrawn_documents(inputs, context.store, readable)
+            reasons = _drop_reasons(readable, [verdicts, gone, by_url, decisions, removed, cuts, held])
             context.add_counts(_counts(reasons))
             edited = add_cuts(add_cuts(verdicts, decisions), cuts)
             kept = repeated.flagged(curated_documents(readable.filter(pc.is_null(reasons)), edited))

@@ -3,15 +3,22 @@
 A person's list, not made from other tables: rows are added, and every version of it stays in the lake's history.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from corpusmill.dedup.withdrawn import Withdrawn, withdrawn_of
 from corpusmill.document import REMOVALS
+from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.files import ShardWriter
+from corpusmill.lake.reading import read_rows
+from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
-from corpusmill.tasks.task import UNPARTITIONED
+from corpusmill.tasks.task import UNPARTITIONED, Job
 
 NONE = "none"
+DROP_REASON = "withdrawn"
 
 
 def table(dataset: str) -> str:
@@ -31,11 +38,36 @@ def version(lake: Lake, dataset: str) -> str:
     return committed.content_hash if committed else NONE
 
 
-def removal_files(lake: Lake, dataset: str) -> list[str]:
-    """Return the keys of the files that hold a dataset's removals."""
-    if version(lake, dataset) == NONE:
-        return []
-    return [lake.store.key(file.path) for file in lake.files(table(dataset), [UNPARTITIONED])]
+def removal_versions(job: Job) -> dict[str, str]:
+    """Return a name of what removals name among the documents of a partition; nothing where they name none of them.
+
+    So a removal makes the partitions again that hold what it names, and no others.
+    """
+    withdrawn = read_withdrawn(job.lake, job.dataset)
+    if not withdrawn:
+        return {}
+    named: list[str] = []
+    columns = ("doc_id", "text_hash")
+    for batch in job.lake.scan(f"curated/{job.dataset}/extracted", partitions=[job.partition], columns=columns):
+        rows = pa.Table.from_batches([batch])
+        named += rows.filter(pa.array(withdrawn.names(rows)))["doc_id"].to_pylist()
+    return {"removals": fingerprint(sorted(named))} if named else {}
+
+
+def removal_files(job: Job) -> dict[str, list[str]]:
+    """Return the keys of the files of removals, where they name a document of the partition: inputs of a shard."""
+    if not removal_versions(job):
+        return {}
+    files = job.lake.files(table(job.dataset), [UNPARTITIONED])
+    return {"removals": [job.lake.store.key(file.path) for file in files]}
+
+
+def withdrawn_documents(inputs: Mapping[str, Any], store: Store, documents: pa.Table) -> pa.Table:
+    """Return doc_id and drop_reason of the documents that the files of `removal_files` name."""
+    parts = [read_rows(store, file).cast(REMOVALS) for file in inputs.get("removals", [])]
+    withdrawn = withdrawn_of(pa.concat_tables([REMOVALS.empty_table(), *parts]))
+    doc_ids = documents.filter(pa.array(withdrawn.names(documents)))["doc_id"]
+    return pa.table({"doc_id": doc_ids, "drop_reason": pa.array([DROP_REASON] * len(doc_ids), pa.string())})
 
 
 def add_removals(lake: Lake, dataset: str, rows: pa.Table) -> None:

@@ -47,3 +47,21 @@ def test_five_increments_give_what_one_resolution_gives(tmp_path, parameters):
     assert steps.resolution().equals(whole.resolution())
     assert numbers(result) == numbers(expected)
     assert result["tables"] == expected["tables"]
+    if parameters == TIGHT:
+        assert min(result["metrics"][name] for name in ("skipped_in_hot_buckets", "skipped_over_limit")) > 0
+        assert result["metrics"]["hot_buckets"] > 10
+
+
+def test_snapshots_come_in_groups_and_a_validation_split_ranks_first(tmp_path):
+    parameters = DedupParameters(validation_share=0.3, scope="all")
+    whole, expected = at_once(tmp_path / "once", parameters)
+    assert expected["counts"]["dropped"]["validation_duplicate"] > 0
+    steps = DedupLake(tmp_path / "groups", parameters.to_json())
+    result = {}
+    for number, (name, texts) in enumerate(snapshots().items()):
+        steps.add(name, texts, files=3)
+        if number != 2:
+            result = steps.resolve()
+    assert result["metrics"]["fresh_snapshots"] == 1
+    assert steps.resolution().equals(whole.resolution())
+    assert numbers(result) == numbers(expected)
