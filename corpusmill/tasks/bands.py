@@ -20,6 +20,8 @@ from corpusmill.lake.names import report_directory
 from corpusmill.lake.tables import Attempt, PartitionState
 from corpusmill.tasks.task import Job, Outcome, execute, partition_writer
 
+IS_SHARED = True
+"""A resolution makes the band tables that it misses, maybe while the run of their signatures does."""
 MEMBER_ROWS = 8192
 """In a row group of members: a few documents are looked up without the others."""
 

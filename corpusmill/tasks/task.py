@@ -7,7 +7,8 @@ A task is a module of `corpusmill.tasks` with four functions:
     inputs(job) -> dict                    content hashes of all that decides the bytes of its output
     run(job, attempt) -> Outcome           the work; it writes files and commits nothing
 
-and, where something follows a commit, `after_commit(job)`: repeating it changes nothing.
+and, where something follows a commit, `after_commit(job)`: repeating it changes nothing. A task whose partitions runs of
+others make too says IS_SHARED.
 
 Work is named by the fingerprint of the task's code, parameters and inputs. A partition whose committed work has the same
 name is not made again. The result of a commit is kept in the lake, so that Dagster's view can be rebuilt from it.
@@ -127,7 +128,8 @@ def execute(name: str, arguments: Mapping[str, Any], report: Report) -> dict[str
     With `again` true it is made anew all the same, from its inputs alone: its files may be damaged inside.
     """
     task = _load(name)
-    for _ in range(MAX_OVERTAKEN if job_is_shared(arguments) else 0):
+    is_shared = job_is_shared(arguments) or getattr(task, "IS_SHARED", False)
+    for _ in range(MAX_OVERTAKEN if is_shared else 0):
         started = time.monotonic()
         try:
             return _execute_once(name, task, arguments, report)
