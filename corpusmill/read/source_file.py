@@ -2,7 +2,8 @@
 
 Readers take a parser's OSError and the like for garbled bytes, make failed rows of them and go on. An error of the storage
 says nothing about the bytes: it comes as a StorageError, which no reader catches, so that the shard fails and is tried
-again. Behind its end a file reads as empty on every storage.
+again. Behind its end a file reads as empty on every storage. A mebibyte is asked for at a time, as readers look at every
+record of a crawl and every member of an archive, and on S3 each look would be a request.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from corpusmill.lake.store import Store
 
+_AHEAD_BYTES = 1 << 20
 _Answer = TypeVar("_Answer")
 
 
@@ -36,13 +38,17 @@ class SourceFile:
         self._file = file
         self._uri = uri
         self._position = 0
+        self._ahead_start = 0
+        self._ahead = b""
         self._size = self._ask(file.size)
 
     def read(self, num_bytes: int | None = -1, /) -> bytes:
         """Return the next bytes, all for -1 or None; raises StorageError."""
         rest = max(0, self._size - self._position)
         wanted = rest if num_bytes is None or num_bytes < 0 else min(num_bytes, rest)
-        data = bytes(self._ask(lambda: self._file.read_at(wanted, self._position))) if wanted else b""
+        if not wanted:
+            return b""
+        data = self._read_ahead(wanted) if wanted < _AHEAD_BYTES else self._read_at(self._position, wanted)
         self._position += len(data)
         return data
 
@@ -84,6 +90,16 @@ class SourceFile:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _read_ahead(self, num_bytes: int) -> bytes:
+        start = self._position - self._ahead_start
+        if not 0 <= start <= len(self._ahead) - num_bytes:
+            self._ahead_start, start = self._position, 0
+            self._ahead = self._read_at(self._position, min(_AHEAD_BYTES, self._size - self._position))
+        return self._ahead[start : start + num_bytes]
+
+    def _read_at(self, position: int, num_bytes: int) -> bytes:
+        return bytes(self._ask(lambda: self._file.read_at(num_bytes, position)))
 
     def _ask(self, question: Callable[[], _Answer]) -> _Answer:
         try:

@@ -1,18 +1,24 @@
 """A storage that stops answering is no garbled file: no reader makes rows of it, wherever in a file it happens."""
 
+import gzip
+import io
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read import source_file
 from corpusmill.read.jsonl import JsonlCursor
 from corpusmill.read.package import PackageCursor
 from corpusmill.read.parquet import ParquetCursor
 from corpusmill.read.snapshot import fetch_payloads, list_records
 from corpusmill.read.source_file import SourceFile, StorageError, open_source
-from tests.read.small_files import FILES
+from tests.read.small_files import FILES, RECORD
 from tests.servers.throttle import throttling_proxy
 from tests.servers.unreliable import UnreliableStore
 
@@ -90,12 +96,31 @@ def test_s3_that_refuses_in_the_middle_of_a_file_makes_no_rows(s3_server, s3_roo
 
 @pytest.mark.parametrize("outage", OUTAGES, ids=repr)
 def test_whatever_a_storage_says_is_told_with_the_file(tmp_path: Path, outage: Exception) -> None:
-    (tmp_path / "a").write_bytes(b"bytes")
+    (tmp_path / "a").write_bytes(b"by" + bytes(2 << 20))
     file = SourceFile(UnreliableStore(tmp_path, outage, 1).open_input("a"), "s3://bucket/a")
     assert file.read(2) == b"by"
+    file.seek(1 << 20)
     with pytest.raises(StorageError, match="s3://bucket/a cannot be read: ") as raised:
         file.read(2)
     assert not isinstance(raised.value, (OSError, RuntimeError, ValueError, EOFError))
+
+
+@pytest.mark.parametrize(("format", "name"), [("warc", "a.warc"), ("warc", "a.warc.gz"), ("package", "p.tar")])
+def test_records_are_not_asked_for_one_by_one(tmp_path: Path, format: str, name: str) -> None:
+    pages = [RECORD % (5000, bytes([65 + number % 26]) * 5000) for number in range(400)]
+    data = io.BytesIO(b"".join(map(gzip.compress, pages) if name.endswith(".gz") else pages))
+    if format == "package":
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as archive:
+            for number, page in enumerate(pages):
+                entry = tarfile.TarInfo(f"p/{number}.py")
+                entry.size = len(page)
+                archive.addfile(entry, io.BytesIO(page))
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / name).write_bytes(data.getvalue())
+    store = UnreliableStore(tmp_path, OUTAGES[0], num_answers=10**9)
+    assert fetched(store, listed(store, format))["failure"].null_count == 400
+    assert store.num_reads <= 20
 
 
 def test_a_file_reads_alike_on_every_storage(tmp_path: Path) -> None:
@@ -107,3 +132,18 @@ def test_a_file_reads_alike_on_every_storage(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="a has no byte -1"):
             file.seek(-1)
     assert file.closed
+
+
+@given(
+    st.binary(max_size=60),
+    st.lists(st.tuples(st.sampled_from([0, 1, 2]), st.integers(-9, 70), st.integers(-1, 20)), max_size=20),
+)
+def test_reading_ahead_changes_no_byte(data: bytes, steps: list[tuple[int, int, int]]) -> None:
+    file, plain = SourceFile(pa.BufferReader(data), "a"), io.BytesIO(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_file, "_AHEAD_BYTES", 8)
+        for whence, position, num_bytes in steps:
+            if position + (0, plain.tell(), len(data))[whence] >= 0:
+                assert file.seek(position, whence) == plain.seek(position, whence)
+            assert file.read(num_bytes) == plain.read(num_bytes)
+            assert file.tell() == plain.tell()
