@@ -4,6 +4,7 @@ Everything is written under `.tmp/` in the root and moved into place, so a kille
 shows. The filesystem must offer hard links, atomic renames and locks; `check` tries them.
 """
 
+import errno
 import fcntl
 import os
 import stat
@@ -11,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from types import TracebackType
 
 import pyarrow as pa
@@ -72,7 +74,7 @@ class LocalBackend:
 
     def entries(self, location: str) -> Sequence[tuple[str, bool]]:
         with os.scandir(location) as found:
-            return [(entry.name, entry.is_dir()) for entry in found if entry.is_dir() or entry.is_file()]
+            return [(entry.name, _is_folder(entry)) for entry in found if _is_folder(entry) or _is_file(entry)]
 
     def open_output(self, location: str) -> "_PendingFile":
         return _PendingFile(self._temporary_path(), location)
@@ -134,7 +136,7 @@ def _move(temporary: str, location: str) -> None:
 
 def _walk(folder: str, prefix: str) -> Iterator[tuple[str, int, datetime]]:
     try:
-        entries = [(entry.name + "/" if entry.is_dir() else entry.name, entry) for entry in os.scandir(folder)]
+        entries = [(entry.name + "/" if _is_folder(entry) else entry.name, entry) for entry in os.scandir(folder)]
     except (FileNotFoundError, NotADirectoryError):
         return
     base = folder.rstrip("/")
@@ -144,11 +146,36 @@ def _walk(folder: str, prefix: str) -> Iterator[tuple[str, int, datetime]]:
         if name == f"{TEMPORARY}/" and not prefix.startswith(location):
             continue
         if name.endswith("/"):
-            if location.startswith(prefix) or prefix.startswith(location):
+            is_above = entry.is_symlink() and _leads_back(location.rstrip("/"))
+            if (location.startswith(prefix) or prefix.startswith(location)) and not is_above:
                 yield from _walk(location.rstrip("/"), prefix)
-        # A pipe or a socket has no bytes to keep, and opening it may wait for ever.
-        elif location.startswith(prefix) and entry.is_file():
+        elif location.startswith(prefix) and _is_file(entry):
             yield from _stat(entry, location)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return _leads_somewhere(entry) and entry.is_dir()
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether there are bytes to read; a pipe or a socket has none, and opening it may wait for ever."""
+    return _leads_somewhere(entry) and entry.is_file()
+
+
+def _leads_somewhere(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is no link, or one that ends: links to one another never do."""
+    try:
+        return not entry.is_symlink() or entry.stat() is not None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise
+
+
+def _leads_back(location: str) -> bool:
+    """Return whether a link leads to a folder in which it lies: what is there is listed already, and without end."""
+    target = os.path.realpath(location)
+    return any(os.path.realpath(folder) == target for folder in PurePosixPath(location).parents)
 
 
 def _stat(entry: os.DirEntry[str], location: str) -> Iterator[tuple[str, int, datetime]]:

@@ -119,6 +119,24 @@ def test_folder_of_a_source_whose_name_is_no_utf8_is_no_snapshot(tmp_path, store
     assert snapshot_names(store) == ["2024"]
 
 
+def test_links_that_lead_back_or_nowhere_are_passed_over(tmp_path, store):
+    write(tmp_path / "s1", a__x_html="x", b__y_html="y")
+    write(tmp_path / "elsewhere", z_html="z")
+    for name, target in {
+        "a/self": ".",
+        "a/up": "..",
+        "a/b": "../b",
+        "b/a": "../a",
+        "gone.html": "nothing",
+        "loop.html": "loop.html",
+        "outside": "../elsewhere",
+        "link.html": "a/x.html",
+    }.items():
+        (tmp_path / "s1" / name).symlink_to(target)
+    found = rows(store, "s1")["locator"].to_pylist()
+    assert found == ["a/b/y.html", "a/x.html", "b/a/x.html", "b/y.html", "link.html", "outside/z.html"]
+
+
 def test_pipe_is_no_file(tmp_path, store):
     write(tmp_path / "s1", a_html="a")
     os.mkfifo(tmp_path / "s1" / "b.html")
