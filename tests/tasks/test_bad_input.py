@@ -9,10 +9,14 @@ import pytest
 
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
+from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks import records
+from corpusmill.tasks.expected import MISHAPS
 from corpusmill.tasks.task import execute
+from tests.servers.seaweedfs import S3Server
+from tests.servers.throttle import throttling_proxy
 
 
 def settings_for(folder: Path, *, form: str, **options: Any) -> Settings:
@@ -189,3 +193,22 @@ def test_a_warc_of_zero_pages_counts_no_row(tmp_path: Path, others: int) -> None
         return
     put(tmp_path, "b.warc", "WARC/1.0\r\nWARC-Type: conversion\r\nContent-Length: 4\r\n\r\npage\r\n\r\n")
     assert run(settings)["counts"]["rows_in"] == 1
+
+
+@pytest.mark.s3
+def test_a_storage_that_refuses_fails_the_run_and_the_next_one_finds_all(
+    tmp_path: Path, s3_server: S3Server, s3_root: str
+) -> None:
+    Store(StoreSettings(root=s3_root, endpoint=s3_server.endpoint)).write("2024/a.jsonl", b'{"text": "hello"}\n' * 3)
+    with throttling_proxy(s3_server.endpoint, refuse_of=10**9) as proxy:
+        proxy.num_requests = 1
+        source = {"uri": s3_root, "format": "jsonl"}
+        table = {"lake": {"endpoint": proxy.endpoint}, "spark": {"engine": "plain"}, "sources": {"web": source}}
+        settings = settings_from_table(table, base=tmp_path)
+        run(settings)
+        proxy.refusal, proxy.refuse_of = (403, b"<Error><Code>AccessDenied</Code></Error>"), 1
+        with pytest.raises(MISHAPS, match=r"1 of 1 shards failed.*a\.jsonl"):
+            run(settings, task="extract", method="plain")
+        assert Lake(settings.lake).partition("curated/web/extracted", "2024") is None
+        proxy.refuse_of = 10**9
+        assert run(settings, task="extract", method="plain")["counts"]["kept"] == 3
