@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,9 +69,27 @@ def measures() -> list[Measure]:
             bar=at_least(0.99999, of="ratio"),
         ),
         Measure(measure="share of the text that they are", ours=ours.num_bytes / megabytes / 1e6),
+        _hot(10_000, 20_000),
         Measure(measure="one document of 20 MB (CPU s)", ours=huge, bar=at_most(60)),
         Measure(measure="most memory held (MB)", ours=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
     ]
+
+
+def _hot(few: int, many: int) -> Measure:
+    """Time documents that all have the same footer, twice as many as before: time must grow no faster."""
+    chance = random.Random(_SEED)
+    words = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(2, 9))) for _ in range(3_000)]
+    footer = " ".join(chance.choices(words, k=250))
+    texts = [f"{' '.join(chance.choices(words, k=200))}\n{footer}" for _ in range(many)]
+    tables = [_table(texts[:number]) for number in (few, many)]
+    seconds = [_seconds(partial(find_repeated_spans, table, {}, PARAMETERS)) for table in tables]
+    return Measure(
+        measure=f"{many:,} documents with one footer (CPU s)",
+        ours=seconds[1],
+        other=seconds[0],
+        other_name=f"ours, {few:,} of them",
+        bar=at_most(2.5, of="ratio"),
+    )
 
 
 def planted_texts(num_bytes: int) -> list[str]:

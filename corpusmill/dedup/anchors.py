@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
+from corpusmill.dedup.growing import with_room
 from corpusmill.dedup.shingles import Offsets, text_chunks
 from corpusmill.dedup.spans import SpanParameters
 from corpusmill.dedup.token_hashes import Hashes, mix
@@ -106,7 +107,7 @@ def _anchors_of_texts(data: Bytes, offsets: Offsets, size: int, width: int) -> t
     hashes = np.empty(longest_text, np.uint64)
     places, firsts = np.empty(longest_text, np.int64), np.empty(longest_text, np.int64)
     counts = np.empty(len(offsets) - 1, np.int64)
-    found = np.empty(1024, np.uint64)
+    found = np.empty((1024, 1), np.uint64)
     total = 0
     for at in range(len(offsets) - 1):
         num_hashes = hash_runs(data, offsets[at], offsets[at + 1], size, hashes)
@@ -115,13 +116,10 @@ def _anchors_of_texts(data: Bytes, offsets: Offsets, size: int, width: int) -> t
         for i in range(num_places):
             chosen[i] = anchor_hash(hashes[places[i]])
         counts[at] = _keep_two(chosen)
-        if total + counts[at] > len(found):
-            grown = np.empty(2 * (total + counts[at]), np.uint64)
-            grown[:total] = found[:total]
-            found = grown
-        found[total : total + counts[at]] = chosen[: counts[at]]
+        found = with_room(found, total, counts[at])
+        found[total : total + counts[at], 0] = chosen[: counts[at]]
         total += counts[at]
-    return counts, found[:total]
+    return counts, found[:total, 0]
 
 
 @njit(cache=True, nogil=True)

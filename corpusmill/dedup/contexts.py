@@ -12,6 +12,7 @@ import pyarrow as pa
 from numba import njit
 
 from corpusmill.dedup.anchors import Places, anchor_hash, hash_runs, select_minima
+from corpusmill.dedup.growing import with_room
 from corpusmill.dedup.shared_anchors import Words, holds
 from corpusmill.dedup.shingles import text_chunks
 from corpusmill.dedup.spans import SpanParameters
@@ -35,21 +36,22 @@ CONTEXTS = pa.schema(
 The anchor is the first `anchor_bytes` of `context` after `before` bytes.
 """
 
+ROW, HASH, AROUND, PLACE, CHARACTERS, START, END, BEFORE = range(8)
+"""Columns of an anchor in a chunk of texts: its text, hashes, place in the text in bytes and in characters, where its context
+starts and ends in the chunk, and how many bytes of that are before it."""
+
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def find_contexts(texts: pa.Table, shared: Words, parameters: SpanParameters) -> pa.Table:
     """Return the CONTEXTS of `texts` (doc_id, snapshot, text; no nulls) whose anchors are in `shared`, document by document."""
     parts = [CONTEXTS.empty_table()]
-    row = 0
+    first = 0
     for offsets, data in text_chunks(texts["text"]):
-        for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-            found = _contexts_of_text(data[start:end], shared, parameters)
-            if found is not None:
-                names = {name: pa.repeat(texts[name][row], len(found)) for name in ("snapshot", "doc_id")}
-                columns = {name: found[name] for name in found.column_names} | names
-                parts.append(pa.table({name: columns[name] for name in CONTEXTS.names}, schema=CONTEXTS))
-            row += 1
+        found_N8 = _shared_anchors(data, offsets, shared, parameters.anchor_bytes, parameters.reach)
+        if len(found_N8):
+            parts.append(_contexts(data, found_N8, texts.slice(first, len(offsets) - 1)))
+        first += len(offsets) - 1
     return pa.concat_tables(parts)
 
 
@@ -72,28 +74,27 @@ def _slices(table: pa.Table, num_rows: int) -> Iterator[pa.Table]:
     return (table.slice(start, num_rows) for start in range(0, len(table), num_rows))
 
 
-def _contexts_of_text(data: Bytes, shared: Words, parameters: SpanParameters) -> pa.Table | None:
-    """Return the contexts of one text, without the columns that name it; None where it has none."""
-    hashes, around, anchors_N3 = _shared_anchors(data, shared, parameters.anchor_bytes, parameters.reach)
-    if not len(hashes):
-        return None
-    places = np.ascontiguousarray(anchors_N3[:, 0])
-    order = np.lexsort((places, around, hashes))
+def _contexts(data: Bytes, found_N8: Places, texts: pa.Table) -> pa.Table:
+    """Return the contexts of anchors of `texts`, rows of `_shared_anchors`: places of the same context as one row."""
+    order = np.lexsort(found_N8[:, [PLACE, AROUND, HASH, ROW]].T)
+    keys = found_N8[order][:, [ROW, HASH, AROUND]]
     is_new = np.ones(len(order), np.bool_)
-    is_new[1:] = (np.diff(hashes[order]) != 0) | (np.diff(around[order]) != 0)
-    heads = order[is_new]
+    is_new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+    heads = found_N8[order[is_new]]
     list_offsets = pa.array(np.append(np.flatnonzero(is_new), len(order)).astype(np.int32))
-    characters = _characters_before(data, places)
-    return pa.table(
-        {
-            "hash": hashes[heads].view(np.int64),
-            "around": around[heads].view(np.int64),
-            "places": pa.ListArray.from_arrays(list_offsets, pa.array(places[order])),
-            "characters": pa.ListArray.from_arrays(list_offsets, pa.array(characters[order])),
-            "context": _slices_of(data, anchors_N3[heads, 1], anchors_N3[heads, 2]),
-            "before": pa.array((places[heads] - anchors_N3[heads, 1]).astype(np.int32)),
-        }
-    )
+    lists = [pa.ListArray.from_arrays(list_offsets, pa.array(found_N8[order, at])) for at in (PLACE, CHARACTERS)]
+    names = texts.select(["snapshot", "doc_id"]).take(pa.array(heads[:, ROW]))
+    columns = {
+        "hash": pa.array(heads[:, HASH]),
+        "around": pa.array(heads[:, AROUND]),
+        "snapshot": names["snapshot"],
+        "doc_id": names["doc_id"],
+        "places": lists[0],
+        "characters": lists[1],
+        "context": _slices_of(data, heads[:, START], heads[:, END]),
+        "before": pa.array(heads[:, BEFORE].astype(np.int32)),
+    }
+    return pa.table(columns, schema=CONTEXTS)
 
 
 def _slices_of(data: Bytes, starts: Places, ends: Places) -> pa.LargeBinaryArray:
@@ -103,39 +104,45 @@ def _slices_of(data: Bytes, starts: Places, ends: Places) -> pa.LargeBinaryArray
 
 
 @njit(cache=True, nogil=True)
-def _characters_before(data: Bytes, places: Places) -> Places:
-    """Return how many characters begin before each place; places ascend. In "aäb" two begin before byte 3."""
-    counts = np.empty(len(places), np.int64)
+def _shared_anchors(data: Bytes, offsets: Places, shared: Words, size: int, reach: int) -> Places:
+    """Return the anchors of texts that `shared` may hold, a row each, with the columns that are named above."""
+    longest = np.diff(offsets).max()
+    hashes = np.empty(longest, np.uint64)
+    places, firsts = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
+    found_N8 = np.empty((1024, 8), np.int64)
     count = 0
-    at = 0
-    for i in range(len(places)):
-        while at < places[i]:
-            count += (data[at] & 0xC0) != 0x80
-            at += 1
-        counts[i] = count
-    return counts
+    for row in range(len(offsets) - 1):
+        text = data[offsets[row] : offsets[row + 1]]
+        num_hashes = hash_runs(text, 0, len(text), size, hashes)
+        num_places = select_minima(hashes, num_hashes, reach + 1, places, firsts)
+        firsts[num_places] = num_hashes - reach
+        before = count
+        for i in range(num_places):
+            value = anchor_hash(hashes[places[i]])
+            if not holds(shared, value):
+                continue
+            last = firsts[i + 1] - 1 + reach
+            around = mix(_hash_of_runs(hashes, firsts[i], last, size) + np.uint64(places[i] - firsts[i]))
+            found_N8 = with_room(found_N8, count)
+            found = found_N8[count]
+            found[ROW], found[HASH], found[AROUND], found[PLACE] = row, np.int64(value), np.int64(around), places[i]
+            found[START], found[END] = offsets[row] + firsts[i], offsets[row] + last + size
+            found[BEFORE] = places[i] - firsts[i]
+            count += 1
+        _count_characters(text, found_N8[before:count])
+    return found_N8[:count]
 
 
 @njit(cache=True, nogil=True)
-def _shared_anchors(data: Bytes, shared: Words, size: int, reach: int) -> tuple[Hashes, Hashes, Places]:
-    """Return of each anchor that `shared` may hold its hash, that of its context, and (place, start and end of its context)."""
-    hashes = np.empty(len(data), np.uint64)
-    places, firsts = np.empty(len(data) + 1, np.int64), np.empty(len(data) + 1, np.int64)
-    num_hashes = hash_runs(data, 0, len(data), size, hashes)
-    num_places = select_minima(hashes, num_hashes, reach + 1, places, firsts)
-    firsts[num_places] = num_hashes - reach
+def _count_characters(text: Bytes, found_N8: Places) -> None:
+    """Write how many characters begin before each place; places ascend. In "aäb" two begin before byte 3."""
     count = 0
-    found, around = np.empty(num_places, np.uint64), np.empty(num_places, np.uint64)
-    anchors_N3 = np.empty((num_places, 3), np.int64)
-    for i in range(num_places):
-        value = anchor_hash(hashes[places[i]])
-        if holds(shared, value):
-            last = firsts[i + 1] - 1 + reach
-            found[count] = value
-            around[count] = mix(_hash_of_runs(hashes, firsts[i], last, size) + np.uint64(places[i] - firsts[i]))
-            anchors_N3[count, 0], anchors_N3[count, 1], anchors_N3[count, 2] = places[i], firsts[i], last + size
-            count += 1
-    return found[:count], around[:count], anchors_N3[:count]
+    at = 0
+    for found in found_N8:
+        while at < found[PLACE]:
+            count += (text[at] & 0xC0) != 0x80
+            at += 1
+        found[CHARACTERS] = count
 
 
 @njit(cache=True, nogil=True)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numba import njit
 
 from corpusmill.dedup.contexts import CONTEXTS
+from corpusmill.dedup.growing import with_room
 from corpusmill.dedup.shingles import Offsets
 from corpusmill.dedup.spans import FRAGMENTS, SpanParameters
 from corpusmill.dedup.tokens import Bytes
@@ -230,10 +231,7 @@ def _add_run(
         if count > begin and start <= found[count - 1, 2]:
             found[count - 1, 2] = stop
             continue
-        if count == len(found):
-            grown = np.empty((2 * count, found.shape[1]), np.int64)
-            grown[:count] = found
-            found = grown
+        found = with_room(found, count)
         found[count, 0], found[count, 1], found[count, 2] = row, start, stop
         found[count, 3], found[count, 4], found[count, 5] = kept, kept_start, stop - start
         count += 1

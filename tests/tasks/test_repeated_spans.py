@@ -2,15 +2,18 @@
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from corpusmill.lake.store import Store
+from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks import repeated_spans
+from corpusmill.tasks.stored_filter import read_filter, write_filter
 from corpusmill.tasks.task import execute, is_current
 
 RULES = {"languages": [], "min_formulas": 0, "min_words": 1}
@@ -35,8 +38,8 @@ SNAPSHOTS = {
 }
 
 
-def write_sources(folder: Path) -> Settings:
-    for name, texts in SNAPSHOTS.items():
+def write_sources(folder: Path, snapshots: Mapping[str, Sequence[str]] = SNAPSHOTS) -> Settings:
+    for name, texts in snapshots.items():
         (folder / "stem" / name).mkdir(parents=True)
         for number, text in enumerate(texts):
             (folder / "stem" / name / f"{number}.jsonl").write_text(json.dumps({"text": text}), encoding="utf-8")
@@ -182,3 +185,25 @@ def test_anchors_for_spans_of_another_length_are_refused(tmp_path: Path) -> None
     message = r"wanted spans of at least 400 bytes, but the anchors of snapshot '2024' are for 500; materialize"
     with pytest.raises(ValueError, match=message):
         run(settings, "repeated_spans", "2025", min_bytes=400)
+
+
+def test_a_snapshot_of_which_nothing_stays_repeats_nothing(tmp_path: Path) -> None:
+    settings = write_sources(tmp_path, {"2024": SNAPSHOTS["2024"], "2025": [SNAPSHOTS["2024"][0]]})
+    for partition in SNAPSHOTS:
+        make_anchors(settings, partition)
+    run(settings, "span_index", "all")
+    result = run(settings, "repeated_spans", "2025")
+    assert (result["num_rows"], result["counts"]["rows_in"]) == (0, 0)
+    documents = run(settings, "documents", "2025", repeated_spans={})
+    assert documents["counts"]["dropped"] == {"exact_duplicate": 1}
+
+
+def test_a_garbled_filter_is_refused(tmp_path: Path) -> None:
+    store = Store(StoreSettings(root=str(tmp_path)))
+    words = np.arange(16, dtype=np.uint64)
+    key = write_filter(store, "staging", words)
+    assert read_filter(store, key).tolist() == words.tolist()
+    other = write_filter(store, "staging", words[::-1])
+    store.write(other, store.read(key))
+    with pytest.raises(ValueError, match="does not hold what was written"):
+        read_filter(store, other)
