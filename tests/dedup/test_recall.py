@@ -5,7 +5,7 @@ import random
 import pytest
 
 from corpusmill.dedup.bands import band_rows
-from corpusmill.dedup.parameters import DOLMA3, FINEWEB, candidate_probability
+from corpusmill.dedup.parameters import CURATOR, DOLMA3, FINEWEB, candidate_probability
 from corpusmill.dedup.signatures import sign
 from tests.dedup.planted import texts_table
 
@@ -22,7 +22,7 @@ def pair_texts(shared: int, own: int, draw: random.Random) -> tuple[str, str]:
     return " ".join(map(str, common + left)), " ".join(map(str, common + right))
 
 
-@pytest.mark.parametrize("preset", [FINEWEB, DOLMA3], ids=["14x8", "26x11"])
+@pytest.mark.parametrize("preset", [FINEWEB, DOLMA3, CURATOR], ids=["14x8", "26x11", "20x13"])
 def test_candidates_follow_the_s_curve(preset):
     """One joint test over ten similarities, fixed seed: chi-square below its .999 quantile."""
     draw = random.Random(20)
