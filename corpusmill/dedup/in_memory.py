@@ -1,9 +1,9 @@
 """Evidence for what fits in memory: the same steps that Spark takes, over one table.
 
-Memory: the signatures, their band keys, and the shingle sets of the candidates.
+Memory: the signatures, twice their band keys, and the shingle sets of the candidates.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,13 +31,16 @@ def gather_evidence(
 ) -> Evidence:
     """Find equal texts and verified near-duplicates among the rows of `signatures`."""
     scoped = within_scope(signatures, parameters.scope).select(SIGNATURES.names).cast(SIGNATURES)
-    documents = _ranked_documents(scoped, ranking)
+    keys_SB, signed_row = _signed_keys(scoped.column("signature"), parameters, map_calls)
+    # Signatures are most of the bytes; only their keys are needed from here on.
+    narrow = scoped.drop_columns("signature").append_column("signed_row", signed_row)
+    documents = _ranked_documents(narrow, ranking)
     best = _best_of_equals(documents)
     is_best = best == np.arange(len(best))
     member = documents.column("member")
     exact = pa.table({"worse": member.filter(~is_best), "better": member.take(best[~is_best])}, schema=EXACT)
     distinct = documents.filter(pa.array(is_best))
-    meetings = _meet(distinct, parameters)
+    meetings = _meet(distinct.column("signed_row"), keys_SB, parameters, map_calls=map_calls)
     candidates = meetings.candidates
     compared = limit_comparisons(candidates, parameters.max_comparisons)
     measured = measure_pairs(
@@ -91,11 +94,24 @@ def _best_of_equals(documents: pa.Table) -> np.ndarray:
     return first[inverse]
 
 
-def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
-    is_signed = pc.is_valid(distinct.column("signature"))
-    rows_N = np.flatnonzero(is_signed.to_numpy())
-    matrix_NP = signature_matrix(distinct.column("signature").filter(is_signed), parameters)
-    keys_NB = band_keys(matrix_NP, parameters.num_bands)
+def _signed_keys(
+    signatures: pa.ChunkedArray, parameters: DedupParameters, map_calls: MapCalls
+) -> tuple[np.ndarray, pa.Array]:
+    """Return the band keys of the rows with a signature, and for each row its place among these or null."""
+
+    def keys(chunk: pa.Array) -> np.ndarray:
+        return band_keys(signature_matrix(chunk.drop_null(), parameters), parameters.num_bands)
+
+    keys_SB = np.concatenate([np.empty((0, parameters.num_bands), np.uint64), *map_calls(keys, signatures.chunks)])
+    is_signed = pc.is_valid(signatures).to_numpy()
+    return keys_SB, pa.array(np.cumsum(is_signed) - 1, pa.int64(), mask=~is_signed)
+
+
+def _meet(
+    signed_row: pa.ChunkedArray, keys_SB: np.ndarray, parameters: DedupParameters, *, map_calls: MapCalls
+) -> _Meetings:
+    rows_N = np.flatnonzero(pc.is_valid(signed_row).to_numpy())
+    keys_NB = keys_SB[signed_row.drop_null().to_numpy()]
     gathered = GatheredPairs()
     nothing = pairs_schema(pa.int64()).empty_table()
     hot = None
@@ -103,7 +119,8 @@ def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
     for level in range(NUM_LEVELS):
         parent_NB, key_NB = split_keys(keys_NB, level)
         oversize = [nothing]
-        for yielded in bucket_pairs(_bucket_members(rows_N, parent_NB, key_NB, hot), parameters):
+        members = _bucket_members(rows_N, parent_NB, key_NB, hot, map_calls=map_calls)
+        for yielded in bucket_pairs(members, parameters):
             is_pair = pc.is_null(yielded.column("size"))
             gathered.add(pairs_at_level(yielded.filter(is_pair), level))
             oversize.append(yielded.filter(pc.invert(is_pair)))
@@ -116,10 +133,11 @@ def _meet(distinct: pa.Table, parameters: DedupParameters) -> _Meetings:
 
 
 def _bucket_members(
-    rows_N: np.ndarray, parent_NB: np.ndarray, key_NB: np.ndarray, hot: pa.Table | None
-) -> Iterator[pa.Table]:
-    """Yield, band by band, the rows that share a bucket with another (of the `hot` parents, where given), in order."""
-    for band in range(key_NB.shape[1]):
+    rows_N: np.ndarray, parent_NB: np.ndarray, key_NB: np.ndarray, hot: pa.Table | None, *, map_calls: MapCalls
+) -> Iterable[pa.Table]:
+    """Return, band by band, the rows that share a bucket with another (of the `hot` parents, where given), in order."""
+
+    def members(band: int) -> pa.Table:
         chosen = np.arange(len(rows_N))
         if hot is not None:
             parents = hot.column("key").filter(pc.equal(hot.column("band"), band)).to_numpy().view(np.uint64)
@@ -130,9 +148,11 @@ def _bucket_members(
         is_met = np.zeros(len(key) + 1, dtype=bool)
         is_met[1:-1] = key[1:] == key[:-1]
         is_met = is_met[1:] | is_met[:-1]
-        members = rows_N[ordered[is_met]]
-        bands = np.full(len(members), band, dtype=np.int32)
-        yield pa.table({"band": bands, "key": key[is_met].view(np.int64), "member": members})
+        found = rows_N[ordered[is_met]]
+        bands = np.full(len(found), band, dtype=np.int32)
+        return pa.table({"band": bands, "key": key[is_met].view(np.int64), "member": found})
+
+    return map_calls(members, range(key_NB.shape[1]))
 
 
 def _num_skipped(hot_sizes: Sequence[int], candidates: Pairs, parameters: DedupParameters) -> int:
