@@ -39,15 +39,14 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def snapshot_versions(job: Job) -> dict[str, str]:
-    """Return what decides about the URLs of each judged snapshot; raises when none is there."""
+    """Return what decides about the URLs of each judged snapshot: its verdicts and texts. Raises when none is there."""
     job.lake.files(judge.table(job.dataset))
-    judged = job.lake.partitions(judge.table(job.dataset))
-    return {name: snapshot_version(job, name) for name in sorted(judged)}
-
-
-def snapshot_version(job: Job, snapshot: str) -> str:
-    hashes = [job.upstream(task.table(job.dataset), snapshot) for task in (judge, extract)]
-    return "-".join(hashes)
+    judged, extracted = (job.lake.partitions(task.table(job.dataset)) for task in (judge, extract))
+    return {
+        name: f"{state.content_hash}-{extracted[name].content_hash}"
+        for name, state in sorted(judged.items())
+        if name in extracted
+    }
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -69,10 +68,8 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     return Outcome(
         files=writer.files,
         counts=Counts(rows_in=num_rows, kept=num_rows - sum(dropped.values()), dropped=dropped),
-        tables={
-            "removed": [{"snapshot": name, "documents": number} for name, number in removed.items()][:25],
-            "changed_snapshots": [{"snapshot": name} for name in _changed(job, decisions)][:25],
-        },
+        tables={"removed": [{"snapshot": name, "documents": number} for name, number in removed.items() if number]},
+        listings={"changed_snapshots": [{"snapshot": name} for name in _changed(job, decisions)]},
         samples=sample,
         state={"seen": seen, "decisions": decisions},
     )
@@ -83,7 +80,8 @@ def decisions_about(job: Job) -> str:
     job.upstream(table(job.dataset), UNPARTITIONED)
     committed = job.lake.partition(table(job.dataset), UNPARTITIONED)
     assert committed is not None
-    decided, current = committed.state["seen"].get(job.partition), snapshot_version(job, job.partition)
+    decided = committed.state["seen"].get(job.partition)
+    current = "-".join(job.upstream(task.table(job.dataset)) for task in (judge, extract))
     if decided != current:
         raise ValueError(
             f"{table(job.dataset)} does not know this version of snapshot {job.partition!r} (it saw {decided}, its verdicts "

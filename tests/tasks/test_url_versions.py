@@ -108,11 +108,11 @@ def test_a_new_snapshot_makes_only_those_due_of_which_it_has_a_newer_version(tmp
     with pytest.raises(ValueError, match="does not know this version of snapshot '2024'"):
         run(settings, "urls", "2024", versions="newest")
     whole = run(settings, "url_versions", "all", versions="newest")
-    assert whole["tables"]["changed_snapshots"] == [{"snapshot": "2023"}]
+    assert whole["listings"]["changed_snapshots"] == [{"snapshot": "2023"}]
     assert is_current("urls", arguments(settings, "2022", versions="newest")), "its page was gone already"
     assert not is_current("urls", arguments(settings, "2023", versions="newest"))
     whole = run(settings, "url_versions", "all", versions="oldest")
-    assert whole["tables"]["changed_snapshots"] == [{"snapshot": "2022"}, {"snapshot": "2024"}]
+    assert whole["listings"]["changed_snapshots"] == [{"snapshot": "2022"}, {"snapshot": "2024"}]
 
 
 def test_who_does_not_ask_reads_no_other_snapshot(tmp_path: Path) -> None:
