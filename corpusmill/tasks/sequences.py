@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 
 from corpusmill.document import SEQUENCES
 from corpusmill.engines.shard import ShardContext
-from corpusmill.lake.reading import read_batches, read_rows
+from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
 from corpusmill.mix.pack import SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
 from corpusmill.mix.tokenize import Tokenization
 from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.partition_rows import partition_rows, rows_about
 from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.tokenizer import tokenizer_file
+
+_IDS = pa.schema([pa.field("doc_id", pa.string())])
 
 
 def table(dataset: str) -> str:
@@ -74,7 +77,10 @@ def pack_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
             context.note(name, value)
 
     yield from tokenize_and_pack(
-        _accepted(read_batches(context.store, inputs["documents_file"]), _ids(inputs.get("duplicates", []), context)),
+        _accepted(
+            read_batches(context.store, inputs["documents_file"]),
+            partition_rows(context.store, inputs.get("duplicates", []), _IDS),
+        ),
         tokenization=Tokenization(**parameters["tokenization"]),
         first_sequence=inputs["first_sequence"],
         on_counts=count,
@@ -88,17 +94,11 @@ def _duplicates(job: Job) -> dict[str, list[str]]:
     return {"duplicates": [job.lake.store.key(file.path) for file in files]}
 
 
-def _ids(files: list[str], context: ShardContext) -> pa.Array:
-    """Return the ids of the documents that are duplicates."""
-    parts = [read_rows(context.store, file, columns=("doc_id",)) for file in files]
-    ids = [chunk for part in parts for chunk in part["doc_id"].chunks]
-    return pa.chunked_array(ids, pa.string()).combine_chunks()
-
-
-def _accepted(batches: Iterator[pa.Table], duplicates: pa.Array) -> Iterator[pa.Table]:
+def _accepted(batches: Iterator[pa.Table], duplicates: pa.Table) -> Iterator[pa.Table]:
     for batch in batches:
         accepted = batch.filter(pc.is_null(batch["reject_reason"])) if "reject_reason" in batch.schema.names else batch
-        yield accepted.filter(pc.invert(pc.is_in(accepted["doc_id"], value_set=duplicates)))
+        ours = rows_about(duplicates, accepted)["doc_id"].combine_chunks()
+        yield accepted.filter(pc.invert(pc.is_in(accepted["doc_id"], value_set=ours)))
 
 
 def _tokenization(job: Job) -> Tokenization:
