@@ -13,7 +13,7 @@ from corpusmill.settings import Settings, settings_from_table
 from definitions import build
 
 RECORDS = AssetKey(["sources", "web", "records"])
-CURATED = ["extracted", "verdicts", "signatures", "duplicates", "documents"]
+CURATED = ["extracted", "verdicts", "signatures", "duplicates", "documents", "validation"]
 
 
 @pytest.fixture
