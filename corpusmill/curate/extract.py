@@ -17,6 +17,7 @@ from corpusmill.curate.main_text import Confidence
 from corpusmill.curate.markup_depth import measure_markup
 from corpusmill.curate.page_tree import MAX_DEPTH
 from corpusmill.document import EXTRACTED, text_hash
+from corpusmill.meant import check_known, did_you_mean
 
 METHODS = (*HTML_METHODS, "plain", "rst")
 
@@ -89,20 +90,31 @@ class _Way:
 def extract(payloads: pa.Table, parameters: Mapping[str, Any]) -> pa.Table:
     """Return EXTRACTED rows for RECORDS rows with a `payload`, in their order.
 
-    Parameters: `method` (for HTML one of `corpusmill.curate.html.METHODS`; `rst`: as `fast`; `plain`: markup is text
-    too), `limits` (fields of ExtractLimits) and `confidence` (fields of `corpusmill.curate.main_text.Confidence`, for the
-    method `fast`). Other parameters are not looked at.
+    Parameters, which `check_parameters` judges: `method` (for HTML one of `corpusmill.curate.html.METHODS`; `rst`: as
+    `fast`; `plain`: markup is text too), `limits` (fields of ExtractLimits) and `confidence` (fields of
+    `corpusmill.curate.main_text.Confidence`, for the method `fast`). Other parameters are not looked at.
     """
-    method = parameters.get("method", _DEFAULT)
-    if method not in METHODS:
-        raise ValueError(f"unknown extraction method {method!r}; the methods are {', '.join(METHODS)}")
-    limits = ExtractLimits.from_mapping(parameters.get("limits", {}))
-    confidence = Confidence.from_mapping(parameters.get("confidence", {}))
+    method, limits, confidence = _choices(parameters)
     batches = payloads.to_batches(max_chunksize=256)
     with borrowed_reader(timeout_seconds=limits.timeout_seconds, memory_bytes=limits.memory_bytes) as reader:
         way = _Way(method=method, limits=limits, confidence=confidence, reader=reader)
         tables = [pa.Table.from_pylist(_rows(batch, way), schema=EXTRACTED) for batch in batches]
     return pa.concat_tables([EXTRACTED.empty_table(), *tables]).combine_chunks()
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for parameters of an extraction that do not exist or cannot be."""
+    check_known(parameters, ("method", "limits", "confidence", "records_per_shard"), what="parameters of an extraction")
+    _choices(parameters)
+
+
+def _choices(parameters: Mapping[str, Any]) -> tuple[str, ExtractLimits, Confidence]:
+    method = parameters.get("method", _DEFAULT)
+    if method not in METHODS:
+        known = f"the methods are {', '.join(METHODS)}{did_you_mean(method, METHODS)}"
+        raise ValueError(f"unknown extraction method {method!r}; {known}")
+    limits = ExtractLimits.from_mapping(parameters.get("limits", {}))
+    return method, limits, Confidence.from_mapping(parameters.get("confidence", {}))
 
 
 def _rows(batch: pa.RecordBatch, way: _Way) -> list[dict[str, Any]]:

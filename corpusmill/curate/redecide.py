@@ -4,7 +4,6 @@ What a rule changes in a text, or how a text is measured, cannot be decided agai
 few comparisons a row: a million rows of web verdicts take well under a second.
 """
 
-import difflib
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -16,6 +15,7 @@ from corpusmill.curate import code, stem, web
 from corpusmill.curate.decisions import drop_reasons
 from corpusmill.curate.quality import TIER
 from corpusmill.curate.quality_rules import classifier_names
+from corpusmill.meant import check_known, did_you_mean
 
 JUDGES = {"web": web, "code": code, "stem": stem}
 """By kind of text; parameters name one under `judge`. Each has `rules`, `checks`, `judge`, `verdict_schema`, and the
@@ -24,12 +24,11 @@ constants `DECISIVE` (columns that checks look at), `MEASURED_WITH` (rules that 
 
 
 def judge_of(parameters: Mapping[str, Any]) -> ModuleType:
-    """Return the judge that parameters name; raises ValueError for one that does not exist."""
+    """Return the judge that parameters name; raises ValueError for one that does not exist, and for other parameters."""
+    check_known(parameters, ("judge", "rules", "classifiers"), what="parameters of a judge")
     name = parameters.get("judge")
     if name not in JUDGES:
-        near = difflib.get_close_matches(str(name), JUDGES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"a judge is one of {', '.join(JUDGES)}, got {name!r}{hint}")
+        raise ValueError(f"a judge is one of {', '.join(JUDGES)}, got {name!r}{did_you_mean(name, JUDGES)}")
     return JUDGES[name]
 
 

@@ -1,6 +1,5 @@
 """Assembling verdict tables: why a text is dropped, what to change in it, and every statistic that decides it."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, get_type_hints
@@ -12,6 +11,7 @@ from corpusmill.curate.decisions import Check, drop_reasons
 from corpusmill.curate.rule_ranges import check_ranges
 from corpusmill.curate.rule_values import check_value
 from corpusmill.document import VERDICT_KEYS
+from corpusmill.meant import did_you_mean
 
 Rules = TypeVar("Rules")
 FEW_TEXTS = 1024
@@ -72,9 +72,8 @@ def rules_from(kind: type[Rules], parameters: Mapping[str, Any]) -> Rules:
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = sorted(set(changed) - set(known))
     if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown rule {', '.join(unknown)}; {hint}{kind.__name__} has {', '.join(known)}")
+        meant = did_you_mean(unknown[0], known)
+        raise ValueError(f"unknown rule {', '.join(unknown)}{meant}; {kind.__name__} has {', '.join(known)}")
     hints = get_type_hints(kind)
     for name, value in changed.items():
         check_value(name, value, hints[name])

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from corpusmill.meant import did_you_mean
+
 _MEBIBYTE = 1 << 20
 _TEXTS = (
     *("text_column", "url_column", "language_column", "license_column"),
@@ -59,7 +61,8 @@ class ReadOptions:
         known = [field.name for field in fields(cls)]
         unknown = sorted(set(value) - set(known))
         if unknown:
-            raise ValueError(f"unknown read option {', '.join(unknown)}; the options are {', '.join(known)}")
+            meant = did_you_mean(unknown[0], known)
+            raise ValueError(f"unknown read option {', '.join(unknown)}; the options are {', '.join(known)}{meant}")
         return cls(**value)
 
     def takes(self, path: str) -> bool:

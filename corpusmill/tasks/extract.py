@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
-from corpusmill.curate.extract import extract
+from corpusmill.curate.extract import check_parameters, extract
 from corpusmill.document import EXTRACTED
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_rows
@@ -29,6 +29,7 @@ def table(dataset: str) -> str:
 
 
 def schema(parameters: Mapping[str, Any]) -> pa.Schema:
+    check_parameters(parameters)  # before anything is read: a mistake in them is told at once
     return EXTRACTED
 
 

@@ -5,7 +5,7 @@ import pytest
 from assets.curation import curated_assets
 from corpusmill.curate.language_names import check_languages
 from corpusmill.curate.redecide import JUDGES, judge_of
-from corpusmill.tasks import judge
+from corpusmill.tasks import extract, judge
 
 
 def refused(name: str, rules: dict[str, object], message: str) -> None:
@@ -89,6 +89,7 @@ def test_no_limit_is_infinity_and_a_source_may_have_languages_of_its_own():
     [
         ({"judge": "web", "rules": {"languages": ["english"]}}, "did you mean 'en'"),
         ({"judge": "stme"}, "did you mean 'stem'"),
+        ({"judge": "web", "rule": {"min_words": 9}}, "no parameters of a judge rule, only .*; did you mean 'rules'"),
         ({"judge": "web", "rules": {"min_quality_tier": 3}}, "need tiers"),
     ],
 )
@@ -97,6 +98,19 @@ def test_assets_and_task_refuse_before_anything_is_read(parameters, message):
         judge.schema(parameters)
     with pytest.raises(ValueError, match=message):
         curated_assets("books", extract={}, judge=parameters, dedup={}, max_removed_share=0.5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"metod": "plain"}, "there are no parameters of an extraction metod, only .*; did you mean 'method'"),
+        ({"method": "resiliparsed"}, "unknown extraction method 'resiliparsed'; .*; did you mean 'resiliparse'"),
+        ({"limits": {"timeout": 3}}, "unknown extraction limit timeout"),
+    ],
+)
+def test_extraction_is_refused_before_anything_is_read(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        extract.schema(parameters)
 
 
 def test_a_retention_guard_that_never_fails_is_refused():

@@ -159,7 +159,7 @@ def test_thresholds_are_parameters(text_rows):
     ]
     with pytest.raises(
         ValueError,
-        match=r"unknown rule min_word; did you mean 'min_words'\? WebRules has languages, identifies_language",
+        match=r"unknown rule min_word; did you mean 'min_words'\?; WebRules has languages, identifies_language",
     ):
         web.judge(text_rows(GOOD), {"rules": {"min_word": 1}})
     with pytest.raises(ValueError, match="n-grams of 2 to 4 words need 3 shares"):
