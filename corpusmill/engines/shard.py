@@ -25,7 +25,7 @@ from corpusmill.lake.store import Store, StoreSettings
 MAX_SAMPLES = 10
 """Sample rows that one shard may report; further ones are not kept."""
 MAX_SAMPLE_CHARACTERS = 4_000
-"""Longest JSON spelling of one sample row."""
+"""Longest JSON spelling of one sample row, in which an emoji takes twelve characters."""
 MAX_EXAMPLES = 20
 """Examples of one kind, such as a drop reason, of a shard and of all shards together."""
 MAX_EXAMPLE_KINDS = 100
@@ -53,7 +53,7 @@ class ShardContext:
         self.notes[metric] = self.notes.get(metric, 0) + value
 
     def sample(self, row: Mapping[str, Any]) -> None:
-        """Keep a JSON row for people to look at, if there is still room; ValueError when it is too long."""
+        """Keep a JSON row for people to look at, if there is still room; of one that is too long, its texts are cut."""
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(_bounded(row))
 
@@ -80,11 +80,13 @@ def merge_examples(parts: Iterable[Examples]) -> Examples:
 
 
 def _bounded(row: Mapping[str, Any]) -> dict[str, Any]:
-    spelled = json.dumps(dict(row))
-    if len(spelled) > MAX_SAMPLE_CHARACTERS:
-        raise ValueError(
-            f"a sample row has at most {MAX_SAMPLE_CHARACTERS} characters as JSON, got {len(spelled)}; cut its texts"
-        )
+    """Return a row as JSON spells it, its texts cut to the width at which it is short enough: no text may end a shard."""
+    width = MAX_SAMPLE_CHARACTERS
+    cut = dict(row)
+    while len(spelled := json.dumps(cut)) > MAX_SAMPLE_CHARACTERS and width:
+        width //= 2
+        cut = {name: value[:width] if isinstance(value, str) else value for name, value in row.items()}
+    assert len(spelled) <= MAX_SAMPLE_CHARACTERS, "a sample row holds texts and numbers, no long lists"
     found: dict[str, Any] = json.loads(spelled)
     return found
 

@@ -11,7 +11,7 @@ import toy_shards
 
 from corpusmill.counts import Counts
 from corpusmill.engines.plain import PlainEngine
-from corpusmill.engines.shard import MAX_SAMPLES, ShardOutcome, read_checkpoint, spell_checkpoint
+from corpusmill.engines.shard import MAX_SAMPLES, ShardContext, ShardOutcome, read_checkpoint, spell_checkpoint
 from corpusmill.engines.shards import ShardPlan, ShardsFailedError, ShardsRefusedError, run_shards, total
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
@@ -201,9 +201,8 @@ def test_shard_function_that_breaks_its_promise_fails(lake, function, message):
 
 def test_what_a_shard_function_refuses_is_told_alone_and_not_tried_again(lake):
     with pytest.raises(ShardsRefusedError) as raised:
-        run(lake, plan_of("long_sample"))
-    assert str(raised.value).startswith("a sample row has at most 4000 characters as JSON")
-    assert str(raised.value).endswith("[3 of 3 shards]")
+        run(lake, plan_of("refuse"))
+    assert str(raised.value) == "wanted other words; write those [3 of 3 shards]"
 
 
 def test_equal_inputs_are_refused():
@@ -226,6 +225,17 @@ def test_shard_without_rows_makes_no_file(lake):
     (outcome,) = run(lake, plan_of(inputs=[{"words": ["a", "of"]}]))
     assert outcome.files == []
     assert outcome.counts == Counts(rows_in=2, dropped={"too_short": 2})
+
+
+@pytest.mark.parametrize(
+    ("character", "width"), [("x", 1000), ("你", 250), ("😀", 125), ("\x01", 250), ('"', 500)], ids=ascii
+)
+def test_long_sample_is_cut_and_ends_no_shard(lake, character, width):
+    context = ShardContext(lake.store)
+    context.sample({"title": character * 5000, "share": 0.5, "text": character * 5000, "failure": None})
+    context.example("short", "0", {"text": character * 5000})
+    assert context.samples == [{"title": character * width, "share": 0.5, "text": character * width, "failure": None}]
+    assert len(json.dumps(context.examples["short"][0])) < 4100
 
 
 def test_samples_stay_bounded():

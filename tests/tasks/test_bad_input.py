@@ -142,6 +142,20 @@ def test_one_broken_line_is_a_failed_row_and_the_rest_is_kept(tmp_path: Path) ->
     assert sum(result["counts"]["failed"].values()) == 1
 
 
+@pytest.mark.parametrize("character", ["😀", "你", "\x07"], ids=ascii)
+def test_a_page_whose_sample_is_long_as_json_is_read(tmp_path: Path, character: str) -> None:
+    words = character * 300
+    put(
+        tmp_path,
+        f"{'é' * 60}/{words[:40] if character != chr(7) else 'x'}.html",
+        f"<title>{words}</title><p>{words}</p>",
+    )
+    settings = settings_for(tmp_path, form="html")
+    run(settings)
+    assert run(settings, task="extract", method="plain")["counts"]["kept"] == 1
+    assert run(settings, task="extract", method="fast")["counts"]["rows_in"] == 1
+
+
 HOSTILE: dict[str, tuple[Any, str | None, str | None]] = {
     "null": (None, None, "null_text"),
     "empty": ("", None, "empty_text"),
