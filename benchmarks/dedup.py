@@ -7,7 +7,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES = ("signatures", "whole", "answers", "buckets")
+PIECES = ("signatures", "whole", "answers", "buckets", "spans")
 
 
 def measure() -> list[Measure]:
