@@ -1,13 +1,13 @@
 """Deduplication, piece by piece, beside the tools that a user would pick instead; each piece is a module that runs alone too.
 
-Takes about ten minutes, half of them datatrove's, and makes the peers' own environments at its first run.
+Takes about a quarter of an hour, and makes the peers' own environments at its first run.
 """
 
 import importlib
 
 from benchmarks.harness import Measure
 
-PIECES = ("signatures", "whole", "answers", "buckets", "spans")
+PIECES = ("signatures", "whole", "tasks", "answers", "buckets", "increments", "spans")
 
 
 def measure() -> list[Measure]:

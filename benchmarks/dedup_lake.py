@@ -54,15 +54,17 @@ def add_snapshot(settings: Settings, name: str, rows: list[np.ndarray], *, datas
 
 def deduplicate_snapshot(settings: Settings, name: str, *, dataset: str = DATASET) -> dict[str, Any]:
     """Run the tasks on a snapshot and return the result of the resolution."""
-    results = {}
-    for task, partition, parameters in (
-        ("sign", name, FINEWEB.to_json()),
-        ("resolve", UNPARTITIONED, FINEWEB.to_json()),
-        ("duplicates", name, {"max_removed_share": 1.0}),
-    ):
-        arguments = {"settings": settings.to_json(), "dataset": dataset, "partition": partition}
-        results[task] = execute(task, {**arguments, "parameters": parameters}, lambda message, numbers: None)
-    return results["resolve"]
+    run_task(settings, "sign", name, dataset=dataset)
+    result = run_task(settings, "resolve", UNPARTITIONED, dataset=dataset)
+    run_task(settings, "duplicates", name, dataset=dataset)
+    return result
+
+
+def run_task(settings: Settings, task: str, partition: str, *, dataset: str = DATASET) -> dict[str, Any]:
+    """Run one task as its asset does."""
+    parameters = {"max_removed_share": 1.0} if task == "duplicates" else FINEWEB.to_json()
+    arguments = {"settings": settings.to_json(), "dataset": dataset, "partition": partition, "parameters": parameters}
+    return execute(task, arguments, lambda message, numbers: None)
 
 
 def measured(settings: Settings, name: str) -> dict[str, float]:
