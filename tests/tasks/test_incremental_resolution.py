@@ -65,3 +65,18 @@ def test_snapshots_come_in_groups_and_a_validation_split_ranks_first(tmp_path):
     assert result["metrics"]["fresh_snapshots"] == 1
     assert steps.resolution().equals(whole.resolution())
     assert numbers(result) == numbers(expected)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_increments_on_spark_give_what_one_resolution_gives(tmp_path):
+    whole, expected = at_once(tmp_path / "once", TIGHT)
+    lake = DedupLake(tmp_path / "spark", TIGHT.to_json(), engine="spark")
+    result = {}
+    for number, (name, texts) in enumerate(snapshots().items()):
+        lake.add(name, texts, files=3)
+        if number in (2, 4):
+            result = lake.resolve()
+            assert result["metrics"]["fresh_snapshots"] == (3 if number == 2 else 2)
+    assert lake.resolution().equals(whole.resolution())
+    assert numbers(result) == numbers(expected)
