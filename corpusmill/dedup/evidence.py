@@ -89,6 +89,19 @@ class Ranking:
         prefix, _, doc_id = member.partition("/")
         return DocumentName(self.snapshots[int(prefix[-7:-1])], doc_id, prefix[-1] == "0")
 
+    def split_all(self, members: pa.Array) -> pa.Table:
+        """Return what many member names name: snapshot, doc_id, is_validation. What stands before doc_ids is of one length."""
+        end = members[0].as_py().index("/") if len(members) else 0
+        places = pc.utf8_slice_codeunits(members, max(end - 7, 0), max(end - 1, 0)).cast(pa.int64())
+        snapshots = pa.array(self.snapshots, pa.string())
+        return pa.table(
+            {
+                "snapshot": snapshots.take(places),
+                "doc_id": pc.utf8_slice_codeunits(members, end + 1),
+                "is_validation": pc.equal(pc.utf8_slice_codeunits(members, max(end - 1, 0), end), "0"),
+            }
+        )
+
 
 _KEY_COLUMNS = {"longest": ("num_shingles",), "quality": ("quality",)}
 

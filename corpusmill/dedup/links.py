@@ -80,9 +80,8 @@ def evidence_to_links(evidence: Evidence, ranking: Ranking, doc_ids: Mapping[str
     """Return the links of the documents of every snapshot; `doc_ids` are each snapshot's, by ordinal."""
     parts = [link_table(evidence.exact), link_table(evidence.edges)]
     every = pa.concat_tables(parts)
-    names = [ranking.split(member) for member in every.column("worse").to_pylist()]
-    snapshots = pa.array([name.snapshot for name in names], pa.string())
-    own_ids = pa.array([name.doc_id for name in names], pa.string())
+    named = ranking.split_all(every.column("worse").combine_chunks())
+    snapshots, own_ids = named.column("snapshot"), named.column("doc_id")
     place = every.schema.get_field_index("ordinal")
     found = {}
     for snapshot, ids in doc_ids.items():

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from corpusmill.dedup.evidence import DocumentName, Evidence, Ranking
+from corpusmill.dedup.evidence import Evidence, Ranking
 from corpusmill.document import RESOLUTION
 
 KINDS = ("exact", "near", "validation")
@@ -45,8 +45,8 @@ def resolve(evidence: Evidence, ranking: Ranking) -> Resolved:
     is_exact = np.zeros(len(members), dtype=bool)
     is_exact[copy] = is_original_kept
     roots = connected_components(len(members), np.concatenate([copy, worse]), np.concatenate([original, better]))
-    named = [ranking.split(member) for member in members.to_pylist()]
-    table = _resolution_table(named, kept_of, score_of, is_exact, _smallest_ids(named, roots))
+    named = ranking.split_all(members)
+    table = _resolution_table(named, kept_of, score_of, is_exact, _smallest_ids(named.column("doc_id"), roots))
     sizes = np.sort(np.unique(roots, return_counts=True)[1])
     return Resolved(table=table, cluster_sizes=sizes)
 
@@ -99,38 +99,35 @@ def _numbers(edges: pa.Table, members: pa.Array) -> tuple[np.ndarray, np.ndarray
     return worse.astype(np.int64), better.astype(np.int64)
 
 
-def _smallest_ids(named: list[DocumentName], roots: np.ndarray) -> list[str]:
+def _smallest_ids(doc_ids: pa.ChunkedArray, roots: np.ndarray) -> pa.ChunkedArray:
     """Return, per member, the smallest doc_id of its component."""
-    smallest: dict[int, str] = {}
-    for root, name in zip(roots.tolist(), named, strict=True):
-        smallest[root] = min(smallest.get(root, name.doc_id), name.doc_id)
-    return [smallest[root] for root in roots.tolist()]
+    order = pc.sort_indices(doc_ids).to_numpy()
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    smallest = np.full(len(order), len(order), dtype=np.int64)
+    np.minimum.at(smallest, roots, place)
+    return doc_ids.take(pa.array(order[smallest[roots]]))
 
 
 def _resolution_table(
-    named: list[DocumentName],
+    named: pa.Table,
     kept_of: np.ndarray,
     score_of: np.ndarray,
     is_exact: np.ndarray,
-    clusters: list[str],
+    clusters: pa.ChunkedArray,
 ) -> pa.Table:
-    removed = np.flatnonzero(kept_of >= 0).tolist()
-    kept = kept_of[removed].tolist()
-    num_duplicates = np.bincount(kept_of[removed], minlength=len(named))
+    removed = np.flatnonzero(kept_of >= 0)
+    kept = kept_of[removed]
+    gone, stays = named.take(removed), named.take(kept)
+    is_held_out = pc.and_(stays.column("is_validation"), pc.invert(gone.column("is_validation")))
     columns = {
-        "doc_id": [named[node].doc_id for node in removed],
-        "snapshot": [named[node].snapshot for node in removed],
-        "duplicate_of": [named[node].doc_id for node in kept],
-        "duplicate_of_snapshot": [named[node].snapshot for node in kept],
-        "kind": [_kind(named[node], named[kept_of[node]], is_exact[node]) for node in removed],
+        "doc_id": gone.column("doc_id"),
+        "snapshot": gone.column("snapshot"),
+        "duplicate_of": stays.column("doc_id"),
+        "duplicate_of_snapshot": stays.column("snapshot"),
+        "kind": pc.if_else(is_held_out, "validation", pc.if_else(pa.array(is_exact[removed]), "exact", "near")),
         "jaccard": score_of[removed],
-        "cluster": [clusters[node] for node in removed],
-        "num_duplicates": num_duplicates[kept],
+        "cluster": clusters.take(pa.array(removed)),
+        "num_duplicates": np.bincount(kept, minlength=len(named))[kept],
     }
     return pa.table(columns, schema=RESOLUTION).sort_by("doc_id").combine_chunks()
-
-
-def _kind(removed: DocumentName, kept: DocumentName, is_exact: bool) -> str:
-    if kept.is_validation and not removed.is_validation:
-        return "validation"
-    return "exact" if is_exact else "near"
