@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ Settings are read from ./corpusmill.toml, or the file that --settings or $CORPUS
 "corpusmill COMMAND --help" explains a command.
 """
 INTERRUPTED = 130
+ENDING = "Ending: canceling the runs in flight, then ending the servers and the engines ..."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,14 +117,12 @@ def _dev(options: argparse.Namespace) -> None:
     settings = _settings_for_sources()
     print("Starting the code server, the UI and the daemon ...", flush=True)
     with (
-        interrupted_by_signals(),
+        interrupted_by_signals(told=ENDING),
         development(settings, host=options.host, port=options.port, definitions=options.definitions) as running,
     ):
         print(f"The UI is at {running.url} (Ctrl-C ends it). Logs are in {running.home / 'output'}", flush=True)
-        try:
+        with suppress(KeyboardInterrupt):
             running.wait()
-        except KeyboardInterrupt:
-            print("Ending: canceling the runs in flight, then ending the servers and the engines ...", flush=True)
 
 
 def _sql_arguments(one: argparse.ArgumentParser) -> None:

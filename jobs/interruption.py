@@ -40,10 +40,11 @@ def ends_on_interrupt(state_folder: Path, *, then: str) -> Iterator[None]:
 
 
 @contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Make SIGTERM do what Ctrl-C does, and SIGINT too where a shell started us with it ignored."""
+def interrupted_by_signals(*, told: str = "") -> Iterator[None]:
+    """Make SIGTERM do what Ctrl-C does, and SIGINT too where a shell started us with it ignored; say `told` at once."""
 
     def interrupt(number: int, frame: object) -> None:
+        os.write(sys.stderr.fileno(), f"{told}\n".encode() if told else b"")  # a print may be under way
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in SIGNALS}

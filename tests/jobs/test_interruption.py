@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
+import psutil
 import pytest
 
 from corpusmill.engines.engine_folder import EngineFolder
 from corpusmill.engines.lease import lease
 from corpusmill.engines.processes import end_host_processes
 from corpusmill.engines.service import EngineSettings
+from jobs.command import ENDING
 from tests.jobs.live_instance import wait_for
 
 pytestmark = [pytest.mark.dagster, pytest.mark.slow]
@@ -97,3 +99,17 @@ def test_a_second_control_c_ends_what_does_not_listen(folder):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=10)
     assert process.returncode == 130
+
+
+def test_control_c_while_dev_starts_is_answered_at_once_and_ends_what_has_started(folder):
+    command = [sys.executable, "-m", "jobs.command", "dev", "--port", "0", "--definitions", "toy_definitions"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for((folder / ".corpusmill/dagster/output/code-server.log").exists)
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    assert process.stderr.readline() == f"{ENDING}\n"
+    assert time.monotonic() - asked < 2
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
