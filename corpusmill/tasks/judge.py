@@ -95,9 +95,8 @@ def judge_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], contex
     for batch in read_batches(context.store, inputs["text_file"]):
         texts = batch.filter(pc.is_null(batch["failure"]))
         verdicts = JUDGES[parameters["judge"]].judge(texts, dict(parameters), **given)
-        named = verdicts.add_column(
-            1, pa.field("text_file", pa.string(), nullable=False), pa.array([inputs["text_file"]] * len(verdicts))
-        )
+        files = pa.array([inputs["text_file"]] * len(verdicts), pa.string())
+        named = verdicts.add_column(1, pa.field("text_file", pa.string(), nullable=False), files)
         context.add_counts(_counts(named))
         for row in _drops(texts, named):
             context.sample(row)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from corpusmill.dedup.parameters import FINEWEB
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
 from corpusmill.lake.store import Store, StoreSettings
@@ -14,7 +15,7 @@ from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks import records
 from corpusmill.tasks.expected import MISHAPS
-from corpusmill.tasks.task import execute
+from corpusmill.tasks.task import UNPARTITIONED, execute
 from tests.servers.seaweedfs import S3Server
 from tests.servers.throttle import throttling_proxy
 
@@ -25,7 +26,8 @@ def settings_for(folder: Path, *, form: str, **options: Any) -> Settings:
 
 
 def run(settings: Settings, task: str = "records", **parameters: Any) -> dict[str, Any]:
-    arguments = {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "parameters": parameters}
+    partition = UNPARTITIONED if task == "resolve" else "2024"
+    arguments = {"settings": settings.to_json(), "dataset": "web", "partition": partition, "parameters": parameters}
     return execute(task, arguments, lambda message, numbers: None)
 
 
@@ -154,6 +156,23 @@ def test_a_page_whose_sample_is_long_as_json_is_read(tmp_path: Path, character: 
     run(settings)
     assert run(settings, task="extract", method="plain")["counts"]["kept"] == 1
     assert run(settings, task="extract", method="fast")["counts"]["rows_in"] == 1
+
+
+def test_a_snapshot_without_a_readable_text_goes_the_whole_way(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", '{"text": null}\n' * 3)
+    settings = settings_for(tmp_path, form="jsonl")
+    run(settings)
+    extracted = run(settings, task="extract", method="plain", records_per_shard=2)["counts"]
+    assert (extracted["kept"], extracted["failed"]) == (0, {"null_text": 3})
+    steps = {
+        "judge": {"judge": "web"},
+        "sign": FINEWEB.to_json(),
+        "resolve": FINEWEB.to_json(),
+        "duplicates": {"max_removed_share": 0.5},
+        "documents": {},
+    }
+    for task, parameters in steps.items():
+        assert run(settings, task=task, **parameters)["counts"]["rows_in"] == 0, task
 
 
 HOSTILE: dict[str, tuple[Any, str | None, str | None]] = {
