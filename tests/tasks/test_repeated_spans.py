@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from corpusmill.document import REMOVALS
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks import repeated_spans
+from corpusmill.tasks.removals import add_removals
 from corpusmill.tasks.stored_filter import read_filter, write_filter
 from corpusmill.tasks.task import execute, is_current
 
@@ -207,3 +210,20 @@ def test_a_garbled_filter_is_refused(tmp_path: Path) -> None:
     store.write(other, store.read(key))
     with pytest.raises(ValueError, match="does not hold what was written"):
         read_filter(store, other)
+
+
+def test_a_copy_stays_where_a_removal_names_the_first_one(tmp_path: Path) -> None:
+    settings = write_sources(tmp_path)
+    make_spans(settings)
+    lake = Lake(settings.lake)
+    first = next(key for key, text in extracted(settings).items() if text == SNAPSHOTS["2024"][1])
+    named = {"doc_id": first, "text_hash": None, "reason": "asked"}
+    add_removals(lake, "stem", pa.Table.from_pylist([named], schema=REMOVALS))
+    for partition in SNAPSHOTS:
+        run(settings, "span_anchors", partition)
+    run(settings, "span_index", "all")
+    for partition in SNAPSHOTS:
+        run(settings, "repeated_spans", partition)
+        run(settings, "documents", partition, repeated_spans={})
+    assert list(texts_of(settings, "2024").values()) == [SNAPSHOTS["2024"][0]]
+    assert SNAPSHOTS["2025"][1] in texts_of(settings, "2025").values()
