@@ -59,7 +59,7 @@ def meet(known: Rows, fresh: Rows, parameters: DedupParameters) -> tuple[Meeting
     starts, positions, sizes = _positions(keys)
     firsts = starts[positions == 0]
     whole = sizes[positions == 0]
-    before = np.add.reduceat(~is_fresh, firsts) if len(firsts) else whole
+    before = np.add.reduceat((~is_fresh).astype(np.int64), firsts) if len(firsts) else whole
     is_hot = whole > parameters.max_bucket
     hot = HotBuckets(
         keys=keys[firsts[is_hot]],

@@ -87,7 +87,7 @@ def _read_through(files: Files, path: str) -> None:
 
 def _is_sparse(parquet: pq.ParquetFile, is_wanted: pa.BooleanArray) -> bool:
     """Say whether to look texts up one by one: few are wanted, and the file has pages for it."""
-    return pc.sum(is_wanted).as_py() <= len(is_wanted) * _SPARSE_SHARE and has_pages(parquet, "text")
+    return is_wanted.true_count <= len(is_wanted) * _SPARSE_SHARE and has_pages(parquet, "text")
 
 
 def _looked_up(
