@@ -114,6 +114,7 @@ MEMBERS = pa.schema(
         pa.field("text_file", pa.string(), nullable=False),
         pa.field("text_hash", pa.string(), nullable=False),
         pa.field("num_shingles", pa.int32(), nullable=False),
+        pa.field("quality", pa.float64()),
         pa.field("source", pa.string()),
     ]
 )

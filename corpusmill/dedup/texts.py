@@ -7,7 +7,7 @@ checksums.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,18 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.dedup.evidence import ReadTexts
+from corpusmill.lake.damage import Files, damage_named
 from corpusmill.lake.pages import has_pages, open_parquet, read_pages, read_values
 
 _BATCH_ROWS = 256
-_PIECE_BYTES = 1 << 20
 _SPARSE_SHARE = 0.4
 """Of a file's documents; with more, most pages hold one, and a whole file is read faster in one go."""
-
-
-class Files(Protocol):
-    """What opens files by absolute URI: the lake's store."""
-
-    def open_input(self, key: str) -> Any: ...
 
 
 def stored_texts(files: Files) -> ReadTexts:
@@ -66,23 +60,12 @@ def stored_columns(files: Files, path: str, columns: Sequence[str]) -> Iterator[
 
 @contextmanager
 def _opened(files: Files, path: str) -> Iterator[tuple[Any, pq.ParquetFile]]:
-    try:
-        with files.open_input(path) as opened, open_parquet(opened) as parquet:
-            yield opened, parquet
-    except (OSError, pa.ArrowInvalid) as error:
-        _read_through(files, path)
-        raise ValueError(f"cannot read {path}: {error}; rebuild the partition that wrote it") from error
-
-
-def _read_through(files: Files, path: str) -> None:
-    """Raise the OSError of a storage that does not answer, which another attempt may find well; Parquet says the same of
-    bytes that make no sense. A file that is gone stays gone."""
-    try:
-        with files.open_input(path) as opened:
-            while opened.read(_PIECE_BYTES):
-                pass
-    except FileNotFoundError:
-        return
+    with (
+        damage_named(files, path, remedy="rebuild the partition that wrote it"),
+        files.open_input(path) as opened,
+        open_parquet(opened) as parquet,
+    ):
+        yield opened, parquet
 
 
 def _is_sparse(parquet: pq.ParquetFile, is_wanted: pa.BooleanArray) -> bool:

@@ -3,18 +3,22 @@
 A member's number is its snapshot's rank, then its ordinal, so that numbers sort by rank.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.lake.damage import damage_named
 from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.tables import Lake
 from corpusmill.tasks import bands
 
 ORDINAL_BITS = 40
 """A snapshot has at most 10^12 documents, and a dataset 8 million snapshots."""
+REMEDY = "make the signatures of its snapshot again, and its band table with them: corpusmill materialize --again"
+"""What to do where a file of a band table is damaged."""
 
 
 class BandFiles:
@@ -71,15 +75,15 @@ class BandFiles:
             starts = ends - sizes
             return rows.take(before[np.searchsorted(needed, groups)] + ordinals - starts[groups])
 
-    def _open(self, rank: int) -> pq.ParquetFile:
+    @contextmanager
+    def _open(self, rank: int) -> Iterator[pq.ParquetFile]:
         key = self._objects[rank]
-        try:
-            return open_parquet(self.store.open_input(key))
-        except (OSError, pa.ArrowInvalid) as error:
-            raise ValueError(
-                f"cannot read {key}: {error}; make the signatures of {self.snapshots[rank]!r} again: "
-                "corpusmill materialize --again"
-            ) from error
+        with (
+            damage_named(self.store, key, remedy=f"{REMEDY} (snapshot {self.snapshots[rank]!r})"),
+            self.store.open_input(key) as source,
+            open_parquet(source) as file,
+        ):
+            yield file
 
 
 def number_members(rank: int, ordinals: np.ndarray) -> np.ndarray:

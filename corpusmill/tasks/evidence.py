@@ -86,14 +86,14 @@ def _all_evidence(job: Job, ranking: Ranking, withdrawn: Withdrawn) -> Evidence:
         if isinstance(engine, SparkEngine):
             return spark_dedup.find_evidence(
                 engine.session,
-                [file.path for file in job.lake.files(name)],
+                [file.path for file in job.lake.files(name, ranking.snapshots)],
                 ranking=ranking,
                 parameters=parameters,
                 store=job.lake.store,
                 withdrawn=withdrawn,
             )
     return gather_evidence(
-        withdrawn.left(job.lake.read(name)),
+        withdrawn.left(job.lake.read(name, partitions=ranking.snapshots)),
         ranking=ranking,
         parameters=parameters,
         read_texts=stored_texts(job.lake.store),
@@ -107,7 +107,7 @@ def _links(job: Job, evidence: Evidence, ranking: Ranking, withdrawn: Withdrawn)
     if not withdrawn:
         return links
     for name in ranking.snapshots:
-        members = files.members(name, ["doc_id", "text_hash"])
+        members = files.members(name, [column for column in ranking.columns if column != "snapshot"])
         members = members.append_column("snapshot", pa.repeat(pa.scalar(name), len(members)))
         ordinals = np.flatnonzero(withdrawn.names(members))
         gone = {"worse": member_names(members, ranking).take(ordinals), "ordinal": pa.array(ordinals)}

@@ -83,6 +83,11 @@ def _removed(
     parameters = DedupParameters.from_json(committed.state["parameters"])
     ids = (decision["doc_id"], decision["duplicate_of"])
     signed = _find(files, ids)
+    if missing := [name for name in ids if name not in signed]:
+        raise ValueError(
+            f"{missing[0]} is not in the signatures any more: a snapshot changed since the resolution of {dataset} was made; "
+            f"make it again: corpusmill materialize --assets {resolve.table(dataset)}"
+        )
     texts = [_text(lake, signed[name]["text_file"], name) for name in ids]
     sets = shingle_sets(pa.array(texts, pa.large_string()), parameters)
     same = texts[0] == texts[1]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.dedup.links import Effort
+from corpusmill.lake.damage import damage_named
 from corpusmill.lake.names import report_directory
 from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.store import Store
@@ -59,13 +60,13 @@ def read_links(store: Store, known: Known) -> dict[str, pa.Table]:
     """Return the LINKS of every known snapshot; raises ValueError that says what to do where an object is gone."""
     links = {}
     for name, key in known.objects.items():
-        try:
-            with store.open_input(key) as source, open_parquet(source) as file:
-                links[name] = file.read()
-        except (OSError, pa.ArrowInvalid) as error:
-            raise ValueError(
-                f"cannot read {key}: {error}; make the resolution from the signatures alone: corpusmill materialize --again"
-            ) from error
+        remedy = "make the resolution from the signatures alone: corpusmill materialize --again"
+        with (
+            damage_named(store, key, remedy=remedy),
+            store.open_input(key) as source,
+            open_parquet(source) as file,
+        ):
+            links[name] = file.read()
     return links
 
 

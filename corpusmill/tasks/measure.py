@@ -15,6 +15,7 @@ from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.texts import stored_texts
 from corpusmill.dedup.verify import measure_pairs
 from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.store import Store
 
 SHINGLES_PER_SHARD = 30_000_000
@@ -53,7 +54,7 @@ def measure_shard(
     inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext
 ) -> Iterator[pa.Table]:
     """Yield the pairs of one row group of the object `compared` with their exact Jaccard."""
-    with context.store.open_input(inputs["compared"]) as source, pq.ParquetFile(source) as file:
+    with context.store.open_input(inputs["compared"]) as source, open_parquet(source) as file:
         pairs = file.read_row_group(inputs["row_group"])
     documents, numbers = _documents(pairs)
     measured = measure_pairs(

@@ -6,7 +6,7 @@ oversize. Members are numbered snapshot by snapshot: the snapshot's rank, then t
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 from corpusmill.dedup.meetings import Meetings, Rows, meet, meet_in_parts, shared_rows
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.engines.shard import ShardContext
+from corpusmill.lake.damage import damage_named
 from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.store import Store
-from corpusmill.tasks.band_files import number_members
+from corpusmill.tasks.band_files import REMEDY, number_members
 
 PAIRS = pa.schema(
     [
@@ -58,26 +59,38 @@ def _meet_band(
         yield from meet_in_parts(known.rows(band, hot.keys), crowd, parameters)
 
 
+class _Group(NamedTuple):
+    """A row group of an open band file."""
+
+    name: str
+    rank: int
+    file: pq.ParquetFile
+    number: int
+
+
 class OpenBands:
     """Open band files of some snapshots, by rank; closed with `opened`. A row group holds rows of one band."""
 
     def __init__(self, store: Store, files: Mapping[str, Sequence[str]], apart: np.ndarray, opened: ExitStack) -> None:
+        self._store = store
         self._apart = apart
-        self._groups: dict[int, list[tuple[int, pq.ParquetFile, int]]] = {}
+        self._groups: dict[int, list[_Group]] = {}
         for rank, names in files.items():
             for name in names:
-                source = opened.enter_context(store.open_input(name))
-                file = opened.enter_context(open_parquet(source))
+                with damage_named(store, name, remedy=REMEDY):
+                    source = opened.enter_context(store.open_input(name))
+                    file = opened.enter_context(open_parquet(source))
                 for group in range(file.num_row_groups):
                     band = _statistics(file, group, "band").min
-                    self._groups.setdefault(band, []).append((int(rank), file, group))
+                    self._groups.setdefault(band, []).append(_Group(name, int(rank), file, group))
 
     def rows(self, band: int, wanted: np.ndarray | None = None, *, with_further: bool = True) -> Rows:
         """Return the rows of a band with one of the sorted keys `wanted`, or all, less those of members that stand apart."""
         columns = ["ordinal", "further"] if with_further else ["ordinal"]
         found = [NOTHING]
-        for rank, file, group in self._groups.get(band, []):
-            read = _read_group(file, group, wanted, columns)
+        for name, rank, file, group in self._groups.get(band, []):
+            with damage_named(self._store, name, remedy=REMEDY):
+                read = _read_group(file, group, wanted, columns)
             if read is not None:
                 found.append(_named(*read, rank, self._apart))
         return Rows(

@@ -4,7 +4,7 @@ Unpartitioned. Its state keeps, for each snapshot, which signatures it saw, what
 of that snapshot's decisions, so that `duplicates` is made again only where they changed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from corpusmill.dedup.resolve import KINDS
 from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.document import DUPLICATES, RESOLUTION
 from corpusmill.lake.content_hash import hash_table, to_hex
+from corpusmill.lake.errors import DataFileError, StaleAttemptError
 from corpusmill.lake.tables import Attempt, PartitionState
 from corpusmill.tasks import bands, removals, sign
 from corpusmill.tasks.band_files import BandFiles
@@ -55,10 +56,11 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     before = Known.from_state(committed.state if committed else {})
     found = find_evidence(job, attempt, ranking=ranking, signatures=seen, before=before)
     resolution = resolve_evidence(
-        found.evidence, ranking, _documents(job), parameters=parameters, preferences=Preferences()
+        found.evidence, ranking, _documents(job, list(seen)), parameters=parameters, preferences=Preferences()
     )
     with partition_writer(job, attempt, name="resolution") as writer:
         writer.write(resolution.table)
+    _refuse_overtaken(job, seen)
     told = _outcome(resolution, found, _changes(job, committed, resolution, found), shingle=parameters.shingle)
     state = {
         "signatures": seen,
@@ -67,6 +69,17 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         **found.known.to_state(),
     }
     return Outcome(files=writer.files, state=state, **told)
+
+
+def _refuse_overtaken(job: Job, seen: Mapping[str, str]) -> None:
+    """Raise StaleAttemptError, so that all is done again, where signatures changed while they were resolved.
+
+    What was found is partly of the later ones, and what is known must never go by the name of the earlier ones.
+    """
+    now = {name: state.content_hash for name, state in job.lake.partitions(sign.table(job.dataset)).items()}
+    changed = sorted(name for name in seen if now.get(name) != seen[name])
+    if changed:
+        raise StaleAttemptError(f"the signatures of {', '.join(changed)} changed while they were resolved")
 
 
 def _outcome(resolution: Resolution, found: FoundEvidence, changes: Changes, *, shingle: str) -> dict[str, Any]:
@@ -88,11 +101,11 @@ def _outcome(resolution: Resolution, found: FoundEvidence, changes: Changes, *, 
     }
 
 
-def _documents(job: Job) -> Iterator[pa.Table]:
+def _documents(job: Job, snapshots: Sequence[str]) -> Iterator[pa.Table]:
     """Yield what statistics count, of the signed documents that no removal names."""
     withdrawn = removals.read_withdrawn(job.lake, job.dataset)
     columns = (*DOCUMENT_COLUMNS, "text_hash") if withdrawn else DOCUMENT_COLUMNS
-    for batch in job.lake.scan(sign.table(job.dataset), columns=columns):
+    for batch in job.lake.scan(sign.table(job.dataset), partitions=snapshots, columns=columns):
         yield withdrawn.left(pa.Table.from_batches([batch]))
 
 
@@ -104,9 +117,14 @@ def _changes(job: Job, committed: PartitionState | None, resolution: Resolution,
     files = BandFiles(job.lake, job.dataset, earlier)
     withdrawn = removals.read_withdrawn(job.lake, job.dataset)
     present = [withdrawn.left(files.members(name, ["doc_id", "text_hash"])).column("doc_id") for name in earlier]
-    before = job.lake.read(
-        table(job.dataset), partitions=[UNPARTITIONED], columns=DUPLICATES.names, allow_failed_gate=True
-    )
+    try:
+        before = job.lake.read(
+            table(job.dataset), partitions=[UNPARTITIONED], columns=DUPLICATES.names, allow_failed_gate=True
+        )
+    except DataFileError as error:
+        # This very run replaces the damaged file: to refuse it would leave no way out.
+        job.report(f"which decisions changed cannot be told: {error}", {})
+        return Changes()
     standing = pa.chunked_array([chunk for column in present for chunk in column.chunks], pa.string())
     return compare(before, resolution.table, standing=standing, snapshots=earlier)
 

@@ -228,6 +228,9 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
         _forget_checkpoints(job.lake, attempt)
     outcome: Outcome = task.run(job, attempt)
     outcome.counts.check()
+    if _work(task, job) != work:
+        # Nobody knows which version of what changed meanwhile was read: no later run may take this for made.
+        work = f"{work}-overtaken"
     seconds = round(time.monotonic() - started, 3)
     result = _result(name, table, job, outcome) | {"work": work, "seconds": seconds, **_cost(job, outcome, seconds)}
     key = f"{report_directory(table, job.partition)}/{attempt.attempt}.json"

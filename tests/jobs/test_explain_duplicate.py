@@ -7,6 +7,7 @@ from corpusmill.dedup.shared_text import shared_spans
 from jobs.explain_duplicate import print_explanation
 from tests.dedup.planted import edited, words
 from tests.tasks.dedup_lake import RULES, DedupLake
+from tests.tasks.signed_lake import doc_id, put_signatures
 
 PAGE, NEAR, OTHER = edited(1, 60, 0).strip(), edited(1, 60, 2), edited(2, 60, 0).strip()
 
@@ -59,6 +60,17 @@ def test_what_was_not_deduplicated_is_told(lake):
         print_explanation(lake.settings, doc_id="nothing", dataset=None)
     with pytest.raises(ValueError, match="'stme' has no resolution; did you mean stem"):
         print_explanation(lake.settings, doc_id="nothing", dataset="stme")
+
+
+def test_a_snapshot_that_changed_since_is_told(tmp_path):
+    lake = DedupLake(tmp_path, DedupParameters().to_json())
+    for name, texts in {"1": [PAGE, OTHER], "2": [NEAR]}.items():
+        put_signatures(lake, name, texts, DedupParameters())
+    lake.resolve()
+    put_signatures(lake, "1", [], DedupParameters())
+    lake.run("bands", "1", **lake.parameters)
+    with pytest.raises(ValueError, match=f"{doc_id('1', 0)} is not in the signatures any more.*materialize"):
+        print_explanation(lake.settings, doc_id=doc_id("2", 0), dataset=None)
 
 
 def test_shared_spans_are_stretches_of_words():

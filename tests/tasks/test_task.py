@@ -46,6 +46,18 @@ def test_the_same_work_is_not_done_again(settings: Settings) -> None:
     assert is_current(TOY, arguments(settings, ["a"]))
 
 
+def test_what_changed_while_it_was_read_is_read_again_though_it_changes_back(
+    settings: Settings, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.write_text("first")
+    run(settings, ["a"], source=str(source))
+    assert source.read_text() == "changed while it was read"
+    source.write_text("first")
+    assert not run(settings, ["a"], source=str(source))["reused"]
+    assert run(settings, ["a"], source=str(source))["reused"]
+
+
 @pytest.mark.parametrize("damage", ["gone", "cut"])
 def test_case_9_a_partition_whose_files_are_gone_or_cut_is_made_again(settings: Settings, damage: str) -> None:
     first = run(settings, ["a"])

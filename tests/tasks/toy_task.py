@@ -1,6 +1,7 @@
 """A task for tests of the frame: writes the rows that its parameters spell."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,13 +22,16 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"words": list(job.parameters["words"])}
+    read = {"source": Path(job.parameters["source"]).read_text()} if "source" in job.parameters else {}
+    return {"words": list(job.parameters["words"]), **read}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     words = job.parameters["words"]
     if job.parameters.get("overtake"):
         job.lake.begin(attempt.table, attempt.partition, job.schema)
+    if "source" in job.parameters and not job.lake.partition(attempt.table, attempt.partition):
+        Path(job.parameters["source"]).write_text("changed while it was read")
     with partition_writer(job, attempt, name="words") as writer:
         writer.write(pa.table({"word": words}, schema=SCHEMA))
     return Outcome(
