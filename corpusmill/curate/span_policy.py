@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.curate.contamination_policy import DECISIONS
-from corpusmill.curate.edits import Edit, edit_rows
+from corpusmill.curate.edits import Edit, edit_rows, merge_edits
 
 KIND = "repeated_span"
 REASON = "too_short_without_repeats"
@@ -44,8 +44,11 @@ class SpanPolicy:
         return cls(**value)
 
 
-def span_decisions(spans: pa.Table, documents: pa.Table, policy: SpanPolicy) -> pa.Table:
-    """Return the DECISIONS about `documents` (doc_id and text) that have some of the REPEATED_SPANS `spans`."""
+def span_decisions(spans: pa.Table, documents: pa.Table, policy: SpanPolicy, *, verdicts: pa.Table) -> pa.Table:
+    """Return the DECISIONS about `documents` (doc_id and text) that have some of the REPEATED_SPANS `spans`.
+
+    What the edits of `verdicts` cut is not left either.
+    """
     if policy.action == "flag":
         return DECISIONS.empty_table()
     has_span = pc.is_in(documents["doc_id"], value_set=spans["doc_id"].combine_chunks())
@@ -54,12 +57,20 @@ def span_decisions(spans: pa.Table, documents: pa.Table, policy: SpanPolicy) -> 
     for doc_id, start, end in zip(*(spans[name].to_pylist() for name in ("doc_id", "start", "end")), strict=True):
         if doc_id in cuts:
             cuts[doc_id].append(Edit(start=start, end=end, kind=KIND))
-    num_cut = np.array([sum(edit.end - edit.start for edit in edits) for edits in cuts.values()], np.int64)
+    places = pc.index_in(rows["doc_id"], value_set=verdicts["doc_id"].combine_chunks())
+    earlier = verdicts["edits"].take(places).to_pylist()
+    num_cut = np.array([_num_cut(*both) for both in zip(earlier, cuts.values(), strict=True)], np.int64)
     is_short = pc.utf8_length(rows["text"]).to_numpy() - num_cut < policy.min_kept_characters
     reasons = [REASON if short else None for short in is_short]
     edits = [None if short else edit_rows(found) for short, found in zip(is_short, cuts.values(), strict=True)]
     arrays = [rows["doc_id"], pa.array(reasons, pa.string()), pa.array(edits, DECISIONS.field("edits").type)]
     return pa.Table.from_arrays(arrays, schema=DECISIONS)
+
+
+def _num_cut(earlier: list[dict[str, Any]] | None, cuts: list[Edit]) -> int:
+    """Return how many characters go, those once that are cut for several reasons."""
+    merged = merge_edits([*(Edit(**edit) for edit in earlier or ()), *cuts])
+    return sum(edit.end - edit.start for edit in merged if not edit.replacement)
 
 
 def flag_documents(documents: pa.Table, spans: pa.Table) -> pa.Table:

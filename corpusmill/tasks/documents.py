@@ -96,11 +96,12 @@ def documents_shard(
         for texts in read_batches(context.store, text_file):
             readable, held = _divided(texts.filter(pc.is_null(texts["failure"])), parameters)
             by_url, decisions = drops.decide(readable)
-            cuts = repeated.decide(readable)
+            judged = add_cuts(verdicts, decisions)
+            cuts = repeated.decide(readable, judged)
             gone = withdrawn_documents(inputs, context.store, readable)
             reasons = _drop_reasons(readable, [verdicts, gone, by_url, decisions, removed, cuts, held])
             context.add_counts(_counts(reasons))
-            edited = add_cuts(add_cuts(verdicts, decisions), cuts)
+            edited = add_cuts(judged, cuts)
             kept = repeated.flagged(curated_documents(readable.filter(pc.is_null(reasons)), edited))
             context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
             for row in truncate_sample(kept, columns=["doc_id", "title", "language", "license", "text"], num_rows=2):

@@ -24,9 +24,9 @@ class SpanCuts:
     spans: pa.Table
     policy: SpanPolicy
 
-    def decide(self, texts: pa.Table) -> pa.Table:
-        """Return the DECISIONS about `texts` (doc_id and text)."""
-        return span_decisions(rows_about(self.spans, texts), texts, self.policy)
+    def decide(self, texts: pa.Table, verdicts: pa.Table) -> pa.Table:
+        """Return the DECISIONS about `texts` (doc_id and text), which the edits of `verdicts` cut already."""
+        return span_decisions(rows_about(self.spans, texts), texts, self.policy, verdicts=verdicts)
 
     def flagged(self, documents: pa.Table) -> pa.Table:
         """Return DOCUMENTS, with what they repeat in their `meta` where the policy is to say so."""
