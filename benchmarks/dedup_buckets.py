@@ -1,7 +1,7 @@
 """Hot buckets: many documents that share a text but for a few words, and many that share a template and nothing else.
 
-Each runs in a process of its own, which tells its peak memory; the seconds are those of the whole library, Parquet in to
-duplicates out, on two threads, after a first small run.
+Each runs in a process of its own, which tells its peak memory; the seconds are those of the library, Parquet in to duplicates
+out on two threads, or of the product's tasks, after a first small run.
 """
 
 import sys
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.dedup_corpus import punctuated_texts, templated_rows, to_texts
+from benchmarks.dedup_lake import add_snapshot, settings_in
 from benchmarks.dedup_whole import run_command
 from benchmarks.harness import Measure, at_least, at_most, print_measures
 
@@ -33,6 +34,10 @@ def measures() -> list[Measure]:
         *_hot(
             f"{num_hot:,} documents of the same words, all in one bucket of every band",
             [run_in_process(punctuated_texts(size, num_words=100)) for size in HOT_SIZES],
+        ),
+        *_effort(
+            f"{num_hot:,} documents of the same words, by the tasks",
+            run_tasks(punctuated_texts(num_hot, num_words=100)),
         ),
         *_hot(
             f"{num_hot:,} documents, 4 of 104 words their own",
@@ -79,6 +84,13 @@ def run_in_process(texts: pa.Array) -> dict[str, Any]:
         pq.write_table(pa.table({"doc_id": doc_ids, "text": texts}), Path(folder, "texts", "0.parquet"))
         command = [sys.executable, "-m", "benchmarks.dedup_files", Path(folder, "texts"), Path(folder, "out.parquet")]
         return run_command(command).said
+
+
+def run_tasks(texts: pa.Array) -> dict[str, Any]:
+    """Deduplicate texts as a snapshot of a lake, by the product's tasks on the plain engine, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="corpusmill-dedup-") as folder:
+        add_snapshot(settings_in(Path(folder), engine="plain"), "1", texts)
+        return run_command([sys.executable, "-m", "benchmarks.dedup_lake", folder, "1"]).said
 
 
 def _skipped(found: dict[str, Any]) -> float:

@@ -8,9 +8,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
+import pyarrow as pa
 
-from benchmarks.dedup_lake import DATASET, add_snapshot, corpus_rows, deduplicate_snapshot, run_task, settings_in
+from benchmarks.dedup_lake import (
+    DATASET,
+    add_snapshot,
+    corpus_texts,
+    deduplicate_snapshot,
+    every,
+    run_task,
+    settings_in,
+)
 from benchmarks.dedup_whole import run_command
 from benchmarks.harness import Measure, at_most, print_measures
 from corpusmill.lake.tables import Lake
@@ -32,13 +40,13 @@ def measures(megabytes: float = MEGABYTES) -> list[Measure]:
 
 def _costs(megabytes: float) -> list[Measure]:
     """Compare the new snapshot's cost against the rest with its cost alone."""
-    rows = corpus_rows(megabytes)
-    num_new = round(len(rows) * NEW_SHARE)
-    old, new = rows[:-num_new], rows[-num_new:]
+    texts = corpus_texts(megabytes)
+    num_old = round(len(texts) * (1 - NEW_SHARE))
+    old, new = texts[:num_old], texts[num_old:]
     found = {}
     with tempfile.TemporaryDirectory(prefix="corpusmill-dedup-") as folder:
         against, alone = Path(folder) / "against", Path(folder) / "alone"
-        _deduplicate_one_by_one(settings_in(against, engine="plain"), [old[n::HISTORY] for n in range(HISTORY)])
+        _deduplicate_one_by_one(settings_in(against, engine="plain"), _in_parts(old, HISTORY))
         for place in (against, alone):
             add_snapshot(settings_in(place, engine="plain"), "new", new)
             found[place] = run_command([sys.executable, "-m", "benchmarks.dedup_lake", place, "new"]).said
@@ -57,8 +65,7 @@ def _costs(megabytes: float) -> list[Measure]:
 
 def _one_or_five() -> Measure:
     """Resolve five snapshots one by one and all at once."""
-    rows = corpus_rows(SMALL_MEGABYTES)
-    snapshots = [rows[number::5] for number in range(5)]
+    snapshots = _in_parts(corpus_texts(SMALL_MEGABYTES), 5)
     with tempfile.TemporaryDirectory(prefix="corpusmill-dedup-") as folder:
         one_by_one, at_once = (settings_in(Path(folder) / name, engine="plain") for name in ("five", "one"))
         _deduplicate_one_by_one(one_by_one, snapshots)
@@ -72,9 +79,13 @@ def _one_or_five() -> Measure:
     return Measure(measure=what, ours=len(different), bar=at_most(0))
 
 
-def _deduplicate_one_by_one(settings: Settings, snapshots: list[list[np.ndarray]]) -> None:
-    for number, rows in enumerate(snapshots):
-        add_snapshot(settings, f"{number}", rows)
+def _in_parts(texts: pa.Array, num_parts: int) -> list[pa.Array]:
+    return [every(texts, num_parts, number) for number in range(num_parts)]
+
+
+def _deduplicate_one_by_one(settings: Settings, snapshots: list[pa.Array]) -> None:
+    for number, texts in enumerate(snapshots):
+        add_snapshot(settings, f"{number}", texts)
         deduplicate_snapshot(settings, f"{number}")
 
 

@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmarks.curation_memory import peak_bytes
 from benchmarks.dedup_corpus import MEAN_BYTES, to_texts, word_rows
+from benchmarks.dedup_files import EFFORT
 from corpusmill.dedup.parameters import FINEWEB
 from corpusmill.document import EXTRACTED, text_hash
 from corpusmill.lake.files import ShardWriter
@@ -36,27 +38,33 @@ def settings_in(folder: Path, *, engine: str) -> Settings:
     return settings_from_table({"state_folder": str(folder), "spark": spark}, base=folder)
 
 
-def corpus_rows(megabytes: float, *, seed: int = 1) -> list[np.ndarray]:
-    """Return documents of together about `megabytes`, as numbers of words."""
-    return list(itertools.islice(word_rows(seed), max(1, round(megabytes * 1e6 / MEAN_BYTES))))
+def corpus_texts(megabytes: float, *, seed: int = 1) -> pa.Array:
+    """Return documents of together about `megabytes`, a quarter of them copies of others."""
+    return to_texts(list(itertools.islice(word_rows(seed), max(1, round(megabytes * 1e6 / MEAN_BYTES)))))
 
 
-def add_snapshot(settings: Settings, name: str, rows: list[np.ndarray], *, dataset: str = DATASET) -> int:
+def add_snapshot(settings: Settings, name: str, texts: pa.Array, *, dataset: str = DATASET) -> int:
     """Commit documents as an extracted snapshot whose every verdict keeps them; return their bytes."""
     lake = Lake(settings.lake)
-    texts = [_extracted(name, number, rows[number::FILES_A_SNAPSHOT]) for number in range(FILES_A_SNAPSHOT)]
-    files = _commit(lake, extract.table(dataset), name, texts)
-    verdicts = [_verdicts(table, file) for table, file in zip(texts, files, strict=True)]
+    extracted = [_extracted(name, number, every(texts, FILES_A_SNAPSHOT, number)) for number in range(FILES_A_SNAPSHOT)]
+    files = _commit(lake, extract.table(dataset), name, extracted)
+    verdicts = [_verdicts(table, file) for table, file in zip(extracted, files, strict=True)]
     _commit(lake, judge.table(dataset), name, verdicts)
     lake.close()
-    return sum(int(table["text"].nbytes) for table in texts)
+    return int(pc.sum(pc.binary_length(texts)).as_py())
+
+
+def every(texts: pa.Array, step: int, start: int) -> pa.Array:
+    """Return each `step`-th text from `start` on."""
+    return texts.take(pa.array(np.arange(start, len(texts), step)))
 
 
 def deduplicate_snapshot(settings: Settings, name: str, *, dataset: str = DATASET) -> dict[str, Any]:
-    """Run the tasks on a snapshot and return the result of the resolution."""
+    """Run the tasks on a snapshot and return the result of the resolution; where its gate fails, that is the end."""
     run_task(settings, "sign", name, dataset=dataset)
     result = run_task(settings, "resolve", UNPARTITIONED, dataset=dataset)
-    run_task(settings, "duplicates", name, dataset=dataset)
+    if result["gates"]["retention"]["passed"]:
+        run_task(settings, "duplicates", name, dataset=dataset)
     return result
 
 
@@ -71,33 +79,32 @@ def measured(settings: Settings, name: str) -> dict[str, float]:
     """Deduplicate a snapshot after a first small run elsewhere; return seconds, CPU seconds and bytes read."""
     with tempfile.TemporaryDirectory(prefix="corpusmill-first-") as folder:
         first = settings_in(Path(folder), engine="plain")
-        add_snapshot(first, "1", corpus_rows(0.05))
+        add_snapshot(first, "1", corpus_texts(0.05))
         deduplicate_snapshot(first, "1")
     before = (time.perf_counter(), _cpu_seconds(), _bytes_read())
     result = deduplicate_snapshot(settings, name)
     after = (time.perf_counter(), _cpu_seconds(), _bytes_read())
     seconds, cpu_seconds, bytes_read = (end - start for start, end in zip(before, after, strict=True))
-    removed = sum(result["counts"]["dropped"].values())
     return {
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
         "bytes_read": bytes_read,
-        "removed": removed,
+        "removed": sum(result["counts"]["dropped"].values()),
         "peak_bytes": peak_bytes(),
+        **{name: result["metrics"][name] for name in EFFORT},
     }
 
 
-def _extracted(snapshot: str, number: int, rows: list[np.ndarray]) -> pa.Table:
-    texts = to_texts(rows)
+def _extracted(snapshot: str, number: int, texts: pa.Array) -> pa.Table:
     columns = {
-        "doc_id": pa.array([f"{snapshot}-{number}-{place:07d}" for place in range(len(rows))]),
-        "source": pa.repeat("web", len(rows)),
-        "snapshot": pa.repeat(snapshot, len(rows)),
-        "locator": pa.repeat("generated", len(rows)),
+        "doc_id": pa.array([f"{snapshot}-{number}-{place:07d}" for place in range(len(texts))]),
+        "source": pa.repeat("web", len(texts)),
+        "snapshot": pa.repeat(snapshot, len(texts)),
+        "locator": pa.repeat("generated", len(texts)),
         "text": texts,
         "text_hash": pa.array([text_hash(text) for text in texts.to_pylist()]),
     }
-    return _whole(columns, EXTRACTED, len(rows))
+    return _whole(columns, EXTRACTED, len(texts))
 
 
 def _verdicts(texts: pa.Table, text_file: str) -> pa.Table:

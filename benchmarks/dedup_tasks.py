@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.dedup_lake import add_snapshot, corpus_rows, deduplicate_snapshot, settings_in
+from benchmarks.dedup_lake import add_snapshot, corpus_texts, deduplicate_snapshot, settings_in
 from benchmarks.harness import Measure, print_measures
 from corpusmill.engines.lease import lease
 from corpusmill.settings import Settings
@@ -28,7 +28,7 @@ def measures(sizes: Sequence[float] = SIZES) -> list[Measure]:
 
 
 def _measured(settings: Settings, megabytes: float, *, dataset: str) -> Measure:
-    num_bytes = add_snapshot(settings, "1", corpus_rows(megabytes), dataset=dataset)
+    num_bytes = add_snapshot(settings, "1", corpus_texts(megabytes), dataset=dataset)
     started = time.perf_counter()
     deduplicate_snapshot(settings, "1", dataset=dataset)
     seconds = time.perf_counter() - started
