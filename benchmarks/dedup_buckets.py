@@ -43,6 +43,10 @@ def measures() -> list[Measure]:
             f"{num_hot:,} documents, 4 of 104 words their own",
             [run_in_process(to_texts(templated_rows(size, template_words=100, own_words=4))) for size in HOT_SIZES],
         ),
+        *_hot(
+            f"{num_hot:,} documents, 4 of 104 words their own, by the tasks",
+            [run_tasks(to_texts(templated_rows(size, template_words=100, own_words=4))) for size in HOT_SIZES],
+        ),
         Measure(measure=f"{template}: removed", ours=templated["removed"], bar=at_most(0)),
         Measure(
             measure=f"{template}: comparisons a document",
