@@ -14,6 +14,8 @@ from corpusmill.fingerprint import fingerprint
 
 SHINGLES = ("word", "character", "code")
 RANKS = ("oldest", "newest", "longest", "quality")
+SIGNATURE_ALGORITHM = 1
+"""Raised when the same text and settings come to give other signatures; a test knows those of a text."""
 MAX_BANDS = 63
 """Shared bands are counted in the bits of a signed 64-bit mask."""
 
@@ -76,7 +78,7 @@ class DedupParameters:
         """Name of all that changes a signature. Two signatures can be compared only when theirs are equal."""
         names = ("shingle", "shingle_size", "num_bands", "rows_per_band", "seed")
         settings = {name: getattr(self, name) for name in names}
-        return fingerprint(settings | {"unicode": unicodedata.unidata_version})
+        return fingerprint(settings | {"unicode": unicodedata.unidata_version, "algorithm": SIGNATURE_ALGORITHM})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

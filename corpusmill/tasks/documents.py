@@ -48,12 +48,25 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 def inputs(job: Job) -> dict[str, Any]:
     upstream = {"extracted": extract, "verdicts": judge, "duplicates": duplicates}
+    _refuse_another_split(job)
     return (
         {name: job.upstream(task.table(job.dataset)) for name, task in upstream.items()}
         | drop_versions(job)
         | span_versions(job)
         | removal_versions(job)
     )
+
+
+def _refuse_another_split(job: Job) -> None:
+    removed = job.lake.partition(duplicates.table(job.dataset), job.partition)
+    decided = removed.state.get("validation_share", 0.0) if removed else 0.0
+    asked = job.parameters.get("validation_share", 0.0)
+    if removed and decided != asked:
+        names = ", ".join(f"curated/{job.dataset}/{it}" for it in ("signatures", "resolution", "duplicates"))
+        raise ValueError(
+            f"documents take {asked:g} of the texts for validation, but duplicates of {job.partition!r} were removed in "
+            f"favour of {decided:g} of them: what resembles the validation split could stay; materialize {names} again"
+        )
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:

@@ -39,7 +39,11 @@ def inputs(job: Job) -> dict[str, Any]:
             f"{resolve.table(job.dataset)} does not know this version of snapshot {job.partition!r} "
             f"(it saw {decided}, the signatures are now {current}); materialize {resolve.table(job.dataset)} first"
         )
-    return {"signatures": current, "resolution": resolution.state["snapshots"].get(job.partition, "none")}
+    return {
+        "signatures": current,
+        "resolution": resolution.state["snapshots"].get(job.partition, "none"),
+        "validation_share": _parameters(job).validation_share,
+    }
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -56,18 +60,20 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         tables=statistics.tables,
         samples=sample,
         gates={"retention": _retention(counts, max_removed_share), **statistics.gates},
+        state={"validation_share": _parameters(job).validation_share},
     )
+
+
+def _parameters(job: Job) -> DedupParameters:
+    """Return those that the resolution was made with."""
+    resolution = job.lake.partition(resolve.table(job.dataset), UNPARTITIONED)
+    assert resolution is not None
+    return DedupParameters.from_json(resolution.state["parameters"])
 
 
 def _statistics(job: Job, removed: pa.Table, max_removed_share: float) -> RemovalStatistics:
-    resolution = job.lake.partition(resolve.table(job.dataset), UNPARTITIONED)
-    assert resolution is not None
-    return snapshot_statistics(
-        job,
-        removed,
-        parameters=DedupParameters.from_json(resolution.state["parameters"]),
-        guard=RetentionGuard(max_removed_share=max_removed_share),
-    )
+    guard = RetentionGuard(max_removed_share=max_removed_share)
+    return snapshot_statistics(job, removed, parameters=_parameters(job), guard=guard)
 
 
 def _write_removed(job: Job, writer: ShardWriter) -> tuple[dict[str, int], list[dict[str, Any]], pa.Table]:

@@ -1,5 +1,7 @@
 """Signatures: one row per document, the same for the same text, wherever it stands."""
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -63,6 +65,21 @@ def test_the_seed_changes_signatures_and_their_fingerprint():
     assert not sign(texts, one.to_json()).equals(sign(texts, other.to_json()))
     assert one.signature_fingerprint != other.signature_fingerprint
     assert one.signature_fingerprint == DedupParameters(threshold=0.9, rank="newest").signature_fingerprint
+
+
+@pytest.mark.parametrize(
+    ("shingle", "digest", "sample_key"),
+    [
+        ("word", "8d3b3a659a361853", 1166190117476842305),
+        ("character", "a698d5b76de06eae", 193749133329934066),
+        ("code", "54d5837f70174ac6", 212408893544952815),
+    ],
+)
+def test_stored_signatures_still_compare_with_new_ones(shingle, digest, sample_key):
+    """Where this fails the algorithm changed: raise SIGNATURE_ALGORITHM, so that stored signatures are refused."""
+    text = "The ships that cross the sea, by night and by day: 3 of them — Größe, 東京都 a/b /* c */ x_1 # note\nfoo(bar) // baz"
+    (row,) = sign(texts_table([("a", "s", text + " qux")]), {"shingle": shingle}).to_pylist()
+    assert (hashlib.sha256(row["signature"]).hexdigest()[:16], row["sample_key"]) == (digest, sample_key)
 
 
 def test_signatures_of_other_parameters_are_refused():

@@ -31,7 +31,7 @@ NEAR = next(text for text in (f"{HELD[0]} {words(number, 1)}" for number in rang
 DROPPED = next(text for text in (f"w{number}" for number in range(50)) if is_held(text))
 
 
-def walk(folder: Path, texts: list[str], **dedup: Any) -> tuple[Lake, dict[str, Any]]:
+def walk(folder: Path, texts: list[str], *, asked: float = SHARE, **dedup: Any) -> tuple[Lake, dict[str, Any]]:
     (folder / "stem" / "2024").mkdir(parents=True)
     lines = [json.dumps({"text": text}) for text in texts]
     (folder / "stem" / "2024" / "a.jsonl").write_text("\n".join(lines) + "\n")
@@ -46,8 +46,8 @@ def walk(folder: Path, texts: list[str], **dedup: Any) -> tuple[Lake, dict[str, 
         ("sign", "2024", DEDUP | dedup),
         ("resolve", "all", DEDUP | dedup),
         ("duplicates", "2024", {"max_removed_share": 1.0}),
-        ("documents", "2024", {"validation_share": SHARE}),
-        ("validation", "2024", {"validation_share": SHARE}),
+        ("documents", "2024", {"validation_share": asked}),
+        ("validation", "2024", {"validation_share": asked}),
     ):
         given = {"settings": settings.to_json(), "dataset": "stem", "partition": partition, "parameters": parameters}
         results[task] = execute(task, given, lambda message, numbers: None)
@@ -74,6 +74,11 @@ def test_every_document_is_trained_on_or_held_or_told_why_not(tmp_path: Path) ->
     assert results["duplicates"]["counts"]["dropped"] == {"exact_duplicate": 2, "validation_duplicate": 1}
 
 
+def test_documents_of_another_split_than_their_duplicates_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"documents take 0.25 .* in favour of 0.5 of them.*curated/stem/signatures"):
+        walk(tmp_path, [NEAR, *TRAINED, *HELD], validation_share=0.5)
+
+
 def test_the_page_of_a_snapshot_says_what_was_missed_and_what_was_removed_wrongly(tmp_path: Path) -> None:
     _, results = walk(tmp_path, [NEAR, *TRAINED, *HELD, HELD[1], TRAINED[0]])
     metrics = results["duplicates"]["metrics"]
@@ -92,7 +97,7 @@ def test_the_document_of_highest_quality_is_kept_and_knows_its_popularity(tmp_pa
     """Quality is a statistic of the verdicts: here how many formulas a page has."""
     plain = words(0, 60)
     pages = [f"$x$ {plain}", f"$x$ and $y$ {plain}", plain, words(500, 60)]
-    lake, _ = walk(tmp_path, pages, rank="quality", quality_statistic="formulas", validation_share=0.0)
+    lake, _ = walk(tmp_path, pages, rank="quality", quality_statistic="formulas", validation_share=0.0, asked=0.0)
     assert sorted(lake.read("curated/stem/signatures")["quality"].to_pylist()) == [0.0, 0.0, 1.0, 2.0]
     query = """
         select distinct documents.text, resolution.num_duplicates
