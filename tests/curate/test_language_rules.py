@@ -74,7 +74,7 @@ def test_a_threshold_by_quantile_drops_the_share_that_it_drops_of_english():
     assert moved["min_mean_word_characters"] == 1.5, "one in four is below"
     assert moved["max_mean_word_characters"] == 12.0, "English loses none, so none is lost"
     assert moved["max_top_ngram_shares"] == list(web.WebRules().max_top_ngram_shares)
-    assert web.WebRules(by_language={"xx": moved})
+    assert web.WebRules(by_language={"sw": moved})
 
 
 def test_thresholds_by_quantile_need_texts():
