@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from corpusmill.dedup.evidence import Evidence, Ranking, ReadTexts, rank_snapshots
 from corpusmill.dedup.in_memory import gather_evidence
+from corpusmill.dedup.ledger import count_documents
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.resolve import resolve
 from corpusmill.dedup.statistics import RetentionGuard, Statistics, summarize
@@ -14,7 +15,9 @@ from corpusmill.dedup.verify import MapCalls
 from corpusmill.document import SIGNATURES
 
 ReadDocuments = Callable[[], Iterable[pa.Table]]
-"""Starts a pass over the narrow columns of all signature tables (see `statistics.DOCUMENT_COLUMNS`)."""
+"""Starts a pass over the narrow columns of all signature tables (see `ledger.DOCUMENT_COLUMNS`)."""
+CountDocuments = Callable[[pa.Table], pa.Table]
+"""From the rows of a resolution to the LEDGER of all documents."""
 FindEvidence = Callable[[Ranking], Evidence]
 
 
@@ -63,18 +66,23 @@ def resolve_documents(
     for table in read_documents():
         present.update(table.column("snapshot").unique().to_pylist())
     ranking = rank_snapshots(sorted(present), parameters=parameters, order=preferences.snapshot_order)
-    return resolve_evidence(find(ranking), ranking, read_documents(), parameters=parameters, preferences=preferences)
+
+    def count(removals: pa.Table) -> pa.Table:
+        return count_documents(read_documents(), removals, shingle_size=parameters.shingle_size)
+
+    return resolve_evidence(find(ranking), ranking, count, parameters=parameters, preferences=preferences)
 
 
 def resolve_evidence(
     evidence: Evidence,
     ranking: Ranking,
-    documents: Iterable[pa.Table],
+    count: CountDocuments,
     *,
     parameters: DedupParameters,
     preferences: Preferences,
 ) -> Resolution:
-    """Resolve evidence and count what that does to `documents`, tables of the narrow columns of all signatures."""
+    """Resolve evidence and count what that does to the documents."""
     resolved = resolve(evidence, ranking)
-    statistics = summarize(resolved, evidence, documents, parameters=parameters, guard=preferences.guard)
+    ledger = count(resolved.table)
+    statistics = summarize(resolved, evidence, ledger, parameters=parameters, guard=preferences.guard)
     return Resolution(table=resolved.table, statistics=statistics)

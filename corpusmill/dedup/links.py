@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.dedup.evidence import EDGES, EXACT, Evidence, Ranking
+from corpusmill.dedup.ledger import KEPT_SOURCES
 
 LINKS = pa.schema(
     [
@@ -20,10 +21,11 @@ LINKS = pa.schema(
         pa.field("better", pa.string()),
         pa.field("jaccard", pa.float64()),
         pa.field("shared_bands", pa.int32()),
+        pa.field("better_source", pa.string()),
     ]
 )
 """Of one snapshot's documents, by member names: each verified edge to a better one, or (without a Jaccard) the best one of
-equal text. Only such a copy has its ordinal.
+equal text. Only such a copy has its ordinal. `better_source` is the source of the better one.
 
 A document without a better one is named by a removal: it takes part in nothing.
 """
@@ -76,15 +78,26 @@ def links_to_evidence(links: Iterable[pa.Table], effort: Effort) -> Evidence:
     )
 
 
-def evidence_to_links(evidence: Evidence, ranking: Ranking, doc_ids: Mapping[str, pa.Array]) -> dict[str, pa.Table]:
-    """Return the links of the documents of every snapshot; `doc_ids` are each snapshot's, by ordinal."""
+def linked_sources(links: Iterable[pa.Table], ranking: Ranking) -> pa.Table:
+    """Return KEPT_SOURCES: those of the better documents of some links."""
+    every = pa.concat_tables([LINKS.empty_table(), *links]).select(["better", "better_source"])
+    once = every.filter(pc.is_valid(every.column("better"))).group_by(every.column_names).aggregate([])
+    named = ranking.split_all(once.column("better").combine_chunks())
+    return pa.table([named.column("doc_id"), once.column("better_source")], schema=KEPT_SOURCES)
+
+
+def evidence_to_links(evidence: Evidence, ranking: Ranking, members: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the links of the documents of every snapshot; `members` are doc_id and source of each snapshot's, by ordinal."""
     parts = [link_table(evidence.exact), link_table(evidence.edges)]
     every = pa.concat_tables(parts)
+    sources = _sources_of(ranking.split_all(every.column("better").combine_chunks()).column("doc_id"), members)
+    every = every.set_column(every.schema.get_field_index("better_source"), LINKS.field("better_source"), sources)
     named = ranking.split_all(every.column("worse").combine_chunks())
     snapshots, own_ids = named.column("snapshot"), named.column("doc_id")
     place = every.schema.get_field_index("ordinal")
     found = {}
-    for snapshot, ids in doc_ids.items():
+    for snapshot, rows in members.items():
+        ids = rows.column("doc_id").combine_chunks()
         is_ours = pc.equal(snapshots, snapshot)
         ours = every.filter(is_ours)
         ordinals = pc.index_in(own_ids.filter(is_ours), value_set=ids).cast(pa.int64())
@@ -103,3 +116,10 @@ def link_table(links: pa.Table) -> pa.Table:
 def standing_apart(links: pa.Table) -> np.ndarray:
     """Return the ordinals of the documents that no bucket holds: copies, and what a removal names."""
     return np.sort(links.column("ordinal").drop_null().to_numpy())
+
+
+def _sources_of(doc_ids: pa.ChunkedArray, members: Mapping[str, pa.Table]) -> pa.ChunkedArray:
+    wanted = doc_ids.unique()
+    parts = [rows.filter(pc.is_in(rows.column("doc_id"), value_set=wanted)) for rows in members.values()]
+    told = pa.concat_tables(parts).combine_chunks()
+    return told.column("source").take(pc.index_in(doc_ids, value_set=told.column("doc_id").combine_chunks()))

@@ -1,13 +1,11 @@
 """What a resolution did, in numbers: scalars that plot over partitions, small tables, and the retention gate.
 
-Documents come in as narrow tables (DOCUMENT_COLUMNS), one after the other; memory is that of the documents that the
-resolution names. Shingle tokens are what shingles are made of, not a tokenizer's tokens; documents below the shingle width
-count none.
+Documents come in as a ledger (see `corpusmill.dedup.ledger`): its shingle tokens are not a tokenizer's tokens.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +16,6 @@ from corpusmill.dedup.evidence import HISTOGRAM_BINS, Evidence
 from corpusmill.dedup.parameters import DedupParameters, candidate_probability
 from corpusmill.dedup.resolve import KINDS, Resolved
 
-DOCUMENT_COLUMNS = ("doc_id", "snapshot", "source", "num_shingles")
-UNKNOWN_SOURCE = "unknown"
 MAX_PLACES = 20
 OTHERS = "others"
 
@@ -44,51 +40,56 @@ class Statistics:
     tables: dict[str, list[dict[str, Any]]]
     """Small tables for the asset: sources, source_overlap, cluster_sizes, jaccard_histogram, s_curve."""
     gate_failures: list[str]
-
-
-@dataclass(kw_only=True)
-class _Ledger:
-    documents: Counter[str] = field(default_factory=Counter)
-    tokens: Counter[str] = field(default_factory=Counter)
-    removed_documents: Counter[str] = field(default_factory=Counter)
-    removed_tokens: Counter[str] = field(default_factory=Counter)
-    below_width: int = 0
-    source_of: dict[str, str] = field(default_factory=dict)
-    """Sources of the documents that the resolution names."""
+    ledger: pa.Table
+    """What was counted: LEDGER."""
 
 
 def summarize(
     resolved: Resolved,
     evidence: Evidence,
-    documents: Iterable[pa.Table],
+    ledger: pa.Table,
     *,
     parameters: DedupParameters,
     guard: RetentionGuard,
 ) -> Statistics:
-    """Return scalars, tables and gate failures for what was resolved among `documents`."""
+    """Return scalars, tables and gate failures for what was resolved among the documents that the LEDGER counts."""
     resolution = resolved.table
-    ledger = _read_ledger(documents, resolution, parameters.shingle_size)
-    sources = _sources(ledger)
+    sources = source_rows(ledger)
     return Statistics(
         scalars=_scalars(ledger, resolved) | _effort(evidence, resolution) | meaning(parameters),
         tables={
             "sources": sources,
-            "source_overlap": _overlap(*_sources_of(resolution, ledger.source_of), "source"),
-            "snapshot_overlap": _overlap(resolution["snapshot"], resolution["duplicate_of_snapshot"], "snapshot"),
+            "source_overlap": _overlap(_source_cells(ledger), "source"),
+            "snapshot_overlap": _overlap(_snapshot_cells(resolution), "snapshot"),
             "cluster_sizes": _size_histogram(resolved.cluster_sizes),
             "jaccard_histogram": _jaccard_histogram(evidence.histogram),
             "s_curve": _s_curve(parameters),
         },
         gate_failures=guard_failures(sources, guard),
+        ledger=ledger,
     )
 
 
-def source_rows(documents: Iterable[pa.Table], removed: pa.ChunkedArray, *, shingle_size: int) -> list[dict[str, Any]]:
-    """Return, by source, documents and tokens before and after the documents with the ids `removed` are."""
-    ledger = _Ledger()
-    for table in documents:
-        _enter(_with_tokens(table, shingle_size), removed, ledger)
-    return _sources(ledger)
+def source_rows(ledger: pa.Table) -> list[dict[str, Any]]:
+    """Return, by source, documents and tokens before and after."""
+    documents, tokens, removed_documents, removed_tokens = (Counter[str]() for _ in range(4))
+    for row in ledger.to_pylist():
+        documents[row["source"]] += row["documents"]
+        tokens[row["source"]] += row["shingle_tokens"]
+        if row["duplicate_of_source"] is not None:
+            removed_documents[row["source"]] += row["documents"]
+            removed_tokens[row["source"]] += row["shingle_tokens"]
+    return [
+        {
+            "source": source,
+            "documents_in": documents[source],
+            "documents_kept": documents[source] - removed_documents[source],
+            "shingle_tokens_in": tokens[source],
+            "shingle_tokens_kept": tokens[source] - removed_tokens[source],
+            "removed_share": removed_documents[source] / documents[source],
+        }
+        for source in sorted(documents)
+    ]
 
 
 def guard_failures(sources: Sequence[Mapping[str, Any]], guard: RetentionGuard) -> list[str]:
@@ -113,83 +114,26 @@ def meaning(parameters: DedupParameters) -> dict[str, float]:
     }
 
 
-def _read_ledger(documents: Iterable[pa.Table], resolution: pa.Table, shingle_size: int) -> _Ledger:
-    ledger = _Ledger()
-    removed = resolution.column("doc_id")
-    named = pa.chunked_array(removed.chunks + resolution.column("duplicate_of").chunks, pa.string()).unique()
-    for table in documents:
-        narrow = _with_tokens(table, shingle_size)
-        _enter(narrow, removed, ledger)
-        known = narrow.filter(pc.is_in(narrow.column("doc_id"), named))
-        pairs = zip(known.column("doc_id").to_pylist(), known.column("source").to_pylist(), strict=True)
-        ledger.source_of.update(pairs)
-    return ledger
-
-
-def _enter(narrow: pa.Table, removed: pa.ChunkedArray, ledger: _Ledger) -> None:
-    """Count the documents of a table and those of them that are removed."""
-    ledger.below_width += pc.sum(pc.equal(narrow.column("num_shingles"), 0)).as_py() or 0
-    _count(narrow, ledger.documents, ledger.tokens)
-    gone = narrow.filter(pc.is_in(narrow.column("doc_id"), removed))
-    _count(gone, ledger.removed_documents, ledger.removed_tokens)
-
-
-def _with_tokens(table: pa.Table, shingle_size: int) -> pa.Table:
-    """Return doc_id, source, num_shingles and num_tokens; a table without sources gets one unknown source."""
-    source = table.column("source") if "source" in table.column_names else pa.nulls(len(table), pa.string())
-    shingles = table.column("num_shingles").cast(pa.int64())
-    tokens = pc.if_else(pc.equal(shingles, 0), 0, pc.add(shingles, shingle_size - 1))
-    return pa.table(
-        {
-            "doc_id": table.column("doc_id").cast(pa.string()),
-            "source": pc.fill_null(source.cast(pa.string()), UNKNOWN_SOURCE),
-            "num_shingles": shingles,
-            "num_tokens": tokens,
-        }
-    )
-
-
-def _count(table: pa.Table, documents: Counter[str], tokens: Counter[str]) -> None:
-    """Add the documents and tokens of each source to two counters."""
-    for row in table.group_by("source").aggregate([([], "count_all"), ("num_tokens", "sum")]).to_pylist():
-        documents[row["source"]] += row["count_all"]
-        tokens[row["source"]] += row["num_tokens_sum"]
-
-
-def _sources(ledger: _Ledger) -> list[dict[str, Any]]:
-    rows = []
-    for source in sorted(ledger.documents):
-        documents = ledger.documents[source]
-        removed = ledger.removed_documents[source]
-        rows.append(
-            {
-                "source": source,
-                "documents_in": documents,
-                "documents_kept": documents - removed,
-                "shingle_tokens_in": ledger.tokens[source],
-                "shingle_tokens_kept": ledger.tokens[source] - ledger.removed_tokens[source],
-                "removed_share": removed / documents,
-            }
-        )
-    return rows
-
-
-def _scalars(ledger: _Ledger, resolved: Resolved) -> dict[str, float]:
+def _scalars(ledger: pa.Table, resolved: Resolved) -> dict[str, float]:
     num_removed = len(resolved.table)
     kinds = Counter(resolved.table.column("kind").to_pylist())
-    documents = ledger.documents.total()
-    tokens = ledger.tokens.total()
+    stays = ledger.filter(pc.is_null(ledger.column("duplicate_of_source")))
+    documents = _total(ledger, "documents")
     return {
         "documents_in": documents,
         "documents_kept": documents - num_removed,
         **{f"documents_removed_{kind}": kinds[kind] for kind in KINDS},
-        "documents_below_shingle_width": ledger.below_width,
-        "shingle_tokens_in": tokens,
-        "shingle_tokens_kept": tokens - ledger.removed_tokens.total(),
+        "documents_below_shingle_width": _total(ledger, "below_width"),
+        "shingle_tokens_in": _total(ledger, "shingle_tokens"),
+        "shingle_tokens_kept": _total(stays, "shingle_tokens"),
         "removed_share": num_removed / documents if documents else 0.0,
         "clusters": len(resolved.cluster_sizes),
         "largest_cluster": int(resolved.cluster_sizes.max(initial=0)),
     }
+
+
+def _total(ledger: pa.Table, column: str) -> int:
+    return pc.sum(ledger.column(column)).as_py() or 0
 
 
 def _effort(evidence: Evidence, resolution: pa.Table) -> dict[str, float]:
@@ -215,19 +159,20 @@ def _size_histogram(cluster_sizes: np.ndarray) -> list[dict[str, Any]]:
     return rows
 
 
-def _sources_of(resolution: pa.Table, source_of: Mapping[str, str]) -> tuple[pa.Array, pa.Array]:
-    """Return the sources of the removed documents and of those that they duplicate."""
-    removed, kept = (
-        pa.array([source_of[doc_id] for doc_id in resolution.column(name).to_pylist()], pa.string())
-        for name in ("doc_id", "duplicate_of")
-    )
-    return removed, kept
+def _source_cells(ledger: pa.Table) -> list[tuple[str, str, int]]:
+    """Return the sources of removed documents and of those that they duplicate, with their numbers."""
+    rows = ledger.filter(pc.is_valid(ledger.column("duplicate_of_source"))).to_pylist()
+    return [(row["source"], row["duplicate_of_source"], row["documents"]) for row in rows]
 
 
-def _overlap(removed: pa.ChunkedArray | pa.Array, kept: pa.ChunkedArray | pa.Array, name: str) -> list[dict[str, Any]]:
+def _snapshot_cells(resolution: pa.Table) -> list[tuple[str, str, int]]:
+    places = resolution.select(["snapshot", "duplicate_of_snapshot"])
+    rows = places.group_by(places.column_names).aggregate([([], "count_all")]).to_pylist()
+    return [(row["snapshot"], row["duplicate_of_snapshot"], row["count_all"]) for row in rows]
+
+
+def _overlap(cells: Sequence[tuple[str, str, int]], name: str) -> list[dict[str, Any]]:
     """Count the removed documents of each place by that of the kept one; beyond MAX_PLACES they are OTHERS."""
-    grouped = pa.table({"removed": removed, "kept": kept}).group_by(["removed", "kept"]).aggregate([([], "count_all")])
-    cells = [tuple(row[column] for column in ("removed", "kept", "count_all")) for row in grouped.to_pylist()]
     totals: Counter[str] = Counter()
     for one, other, number in cells:
         totals[one] += number

@@ -7,7 +7,7 @@ checksums.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,19 @@ import pyarrow.parquet as pq
 
 from corpusmill.dedup.evidence import ReadTexts
 from corpusmill.lake.damage import Files, damage_named
-from corpusmill.lake.pages import has_pages, open_parquet, read_pages, read_values
+from corpusmill.lake.pages import has_pages, parse_parquet, read_footer, read_pages, read_values
 
 _BATCH_ROWS = 256
 _SPARSE_SHARE = 0.4
 """Of a file's documents; with more, most pages hold one, and a whole file is read faster in one go."""
+
+
+class _Opened(NamedTuple):
+    """A Parquet file that is being read."""
+
+    source: pa.NativeFile
+    parquet: pq.ParquetFile
+    footer: bytes
 
 
 def stored_texts(files: Files) -> ReadTexts:
@@ -36,11 +44,12 @@ def select_texts(files: Files, text_file: str, doc_ids: Sequence[str]) -> Iterat
     """Yield tables of doc_id and text; raises ValueError when the file lacks one of `doc_ids`."""
     wanted = pa.array(sorted(doc_ids), pa.string())
     found = 0
-    with _opened(files, text_file) as (source, parquet):
+    with _opened(files, text_file) as opened:
+        parquet = opened.parquet
         stored = parquet.read(columns=["doc_id"])["doc_id"].cast(pa.string())
         is_wanted = pc.is_in(stored, wanted).combine_chunks()
         read = _looked_up if _is_sparse(parquet, is_wanted) else _scanned
-        for chosen in read(source, parquet, stored, is_wanted):
+        for chosen in read(opened, stored, is_wanted):
             found += len(chosen)
             yield chosen
     if found != len(wanted):
@@ -52,20 +61,21 @@ def select_texts(files: Files, text_file: str, doc_ids: Sequence[str]) -> Iterat
 
 def stored_columns(files: Files, path: str, columns: Sequence[str]) -> Iterator[pa.Table]:
     """Yield the columns of a Parquet file in small tables; a garbled file is a ValueError that names it."""
-    with _opened(files, path) as (_, parquet):
-        present = [name for name in columns if name in parquet.schema_arrow.names]
-        for batch in parquet.iter_batches(batch_size=_BATCH_ROWS, columns=present):
+    with _opened(files, path) as opened:
+        present = [name for name in columns if name in opened.parquet.schema_arrow.names]
+        for batch in opened.parquet.iter_batches(batch_size=_BATCH_ROWS, columns=present):
             yield pa.Table.from_batches([batch])
 
 
 @contextmanager
-def _opened(files: Files, path: str) -> Iterator[tuple[Any, pq.ParquetFile]]:
+def _opened(files: Files, path: str) -> Iterator[_Opened]:
     with (
         damage_named(files, path, remedy="rebuild the partition that wrote it"),
         files.open_input(path) as opened,
-        open_parquet(opened) as parquet,
     ):
-        yield opened, parquet
+        footer = read_footer(opened)
+        with parse_parquet(opened, footer) as parquet:
+            yield _Opened(opened, parquet, footer)
 
 
 def _is_sparse(parquet: pq.ParquetFile, is_wanted: pa.BooleanArray) -> bool:
@@ -73,12 +83,13 @@ def _is_sparse(parquet: pq.ParquetFile, is_wanted: pa.BooleanArray) -> bool:
     return is_wanted.true_count <= len(is_wanted) * _SPARSE_SHARE and has_pages(parquet, "text")
 
 
-def _looked_up(
-    source: Any, parquet: pq.ParquetFile, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray
-) -> Iterator[pa.Table]:
+def _looked_up(opened: _Opened, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray) -> Iterator[pa.Table]:
     """Yield doc_id and text of the wanted rows, from the pages that hold them."""
+    source, parquet, footer = opened
     is_nullable = parquet.schema_arrow.field("text").nullable
-    for (start, num_rows), pages in zip(_groups(parquet), read_pages(source, parquet, "text"), strict=True):
+    for (start, num_rows), pages in zip(
+        _groups(parquet), read_pages(source, parquet, "text", footer=footer), strict=True
+    ):
         rows = np.flatnonzero(is_wanted.slice(start, num_rows))
         for some in np.array_split(rows, range(_BATCH_ROWS, len(rows), _BATCH_ROWS)):
             texts = read_values(source, pages, some, is_nullable=is_nullable)
@@ -86,10 +97,9 @@ def _looked_up(
             yield pa.table(columns, names=["doc_id", "text"])
 
 
-def _scanned(
-    source: Any, parquet: pq.ParquetFile, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray
-) -> Iterator[pa.Table]:
+def _scanned(opened: _Opened, doc_ids: pa.ChunkedArray, is_wanted: pa.BooleanArray) -> Iterator[pa.Table]:
     """Yield doc_id and text of the wanted rows, from all pages of the row groups that hold any."""
+    parquet = opened.parquet
     for group, (start, num_rows) in enumerate(_groups(parquet)):
         if not pc.any(is_wanted.slice(start, num_rows)).as_py():
             continue

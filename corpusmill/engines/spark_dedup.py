@@ -22,10 +22,10 @@ from corpusmill.dedup.bands import NUM_LEVELS, band_rows
 from corpusmill.dedup.buckets import bucket_pairs
 from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_documents
 from corpusmill.dedup.evidence import EDGES, EXACT, HISTOGRAM_BINS, Evidence, Ranking, member_names
+from corpusmill.dedup.ledger import DOCUMENT_COLUMNS
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.scopes import scope_columns, within_scope
 from corpusmill.dedup.shingles import jaccard, shingle_sets
-from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.dedup.texts import select_texts, stored_columns
 from corpusmill.dedup.withdrawn import NOTHING_WITHDRAWN, Withdrawn
 from corpusmill.engines.spark import active

@@ -36,10 +36,28 @@ class Pages:
 
 def open_parquet(source: pa.NativeFile) -> pq.ParquetFile:
     """Open a Parquet file, with the checksums of its pages verified, of which only a few columns or pages are read."""
-    footer = _footer(source)
+    return parse_parquet(source, read_footer(source))
+
+
+def parse_parquet(source: pa.NativeFile, footer: bytes) -> pq.ParquetFile:
+    """Open a Parquet file as `open_parquet` does, whose footer is read."""
     mark = len(footer).to_bytes(4, "little") + b"PAR1"
     metadata = pq.read_metadata(pa.BufferReader(b"PAR1" + footer + mark))
     return pq.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
+
+
+def read_footer(source: pa.NativeFile) -> bytes:
+    """Return the footer of a Parquet file; raises ArrowInvalid where the file does not end as one."""
+    size = source.size()
+    source.seek(max(0, size - _TAIL_BYTES))
+    tail = source.read()
+    length = int.from_bytes(tail[-_MARK_BYTES:-4], "little")
+    if tail[-4:] != b"PAR1" or length + 2 * _MARK_BYTES - 4 > size:
+        raise pa.ArrowInvalid("it does not end as a Parquet file does")
+    if length + _MARK_BYTES > len(tail):
+        source.seek(size - length - _MARK_BYTES)
+        tail = source.read(length + _MARK_BYTES)
+    return bytes(tail[-_MARK_BYTES - length : -_MARK_BYTES])
 
 
 def has_pages(parquet: pq.ParquetFile, column: str) -> bool:
@@ -50,11 +68,10 @@ def has_pages(parquet: pq.ParquetFile, column: str) -> bool:
     return bool(chunk.has_offset_index and chunk.compression == "ZSTD" and not chunk.has_dictionary_page)
 
 
-def read_pages(source: pa.NativeFile, parquet: pq.ParquetFile, column: str) -> list[Pages]:
-    """Return the pages of a column in every row group; reads the footer and the index."""
+def read_pages(source: pa.NativeFile, parquet: pq.ParquetFile, column: str, *, footer: bytes) -> list[Pages]:
+    """Return the pages of a column in every row group; reads the index."""
     leaf = _leaf(parquet, column)
-    footer = _Reader(_footer(source)).struct()
-    chunks = [group[_COLUMNS][leaf] for group in footer[_ROW_GROUPS]]
+    chunks = [group[_COLUMNS][leaf] for group in _Reader(footer).struct()[_ROW_GROUPS]]
     return [_page_index(source, chunk[_OFFSET_INDEX], chunk[_OFFSET_INDEX_LENGTH]) for chunk in chunks]
 
 
@@ -68,20 +85,6 @@ def read_values(source: pa.NativeFile, pages: Pages, rows: np.ndarray, *, is_nul
         first = int(pages.first_rows[number])
         found += [values[row - first] for row in rows[numbers == number].tolist()]
     return found
-
-
-def _footer(source: pa.NativeFile) -> bytes:
-    """Return the footer of a Parquet file; raises ArrowInvalid where the file does not end as one."""
-    size = source.size()
-    source.seek(max(0, size - _TAIL_BYTES))
-    tail = source.read()
-    length = int.from_bytes(tail[-_MARK_BYTES:-4], "little")
-    if tail[-4:] != b"PAR1" or length + 2 * _MARK_BYTES - 4 > size:
-        raise pa.ArrowInvalid("it does not end as a Parquet file does")
-    if length + _MARK_BYTES > len(tail):
-        source.seek(size - length - _MARK_BYTES)
-        tail = source.read(length + _MARK_BYTES)
-    return bytes(tail[-_MARK_BYTES - length : -_MARK_BYTES])
 
 
 def _leaf(parquet: pq.ParquetFile, column: str) -> int:

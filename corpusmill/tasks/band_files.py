@@ -3,13 +3,17 @@
 A member's number is its snapshot's rank, then its ordinal, so that numbers sort by rank.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from corpusmill.document import MEMBERS
 from corpusmill.lake.damage import damage_named
 from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.tables import Lake
@@ -54,15 +58,28 @@ class BandFiles:
     def look_up(self, members: np.ndarray, columns: Sequence[str]) -> pa.Table:
         """Return number, snapshot, ordinal and columns of MEMBERS of sorted members; reads the row groups that hold them."""
         ranks = ranks_of(members)
-        found = []
+        own = {"number": pa.int64(), "snapshot": pa.string(), "ordinal": pa.int64()}
+        told = own | {name: MEMBERS.field(name).type for name in columns}
+        found = [pa.schema(told).empty_table()]
         for rank in np.unique(ranks).tolist():
             numbers = members[ranks == rank]
             ordinals = ordinals_of(numbers)
             snapshot = pa.repeat(pa.scalar(self.snapshots[rank], pa.string()), len(numbers))
-            own = {"number": pa.array(numbers), "snapshot": snapshot, "ordinal": pa.array(ordinals)}
             rows = self._rows(rank, ordinals, columns)
-            found.append(pa.table({**own, **{name: rows.column(name) for name in columns}}))
+            values = [pa.array(numbers), snapshot, pa.array(ordinals), *(rows.column(name) for name in columns)]
+            found.append(pa.table(values, names=list(told)))
         return pa.concat_tables(found).combine_chunks()
+
+    def find(self, snapshot: str, doc_ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """Return columns of MEMBERS of the documents of a snapshot that `doc_ids` name; the others are left out.
+
+        Ids are sorted, so of a few ids only the row groups between whose bounds one lies are read.
+        """
+        wanted = sorted(doc_ids.to_pylist())
+        with self._open(self.snapshots.index(snapshot)) as file:
+            groups = [group for group in range(file.num_row_groups) if _may_hold(file, group, wanted)]
+            rows = file.read_row_groups(groups, columns=list(columns))
+        return rows.filter(pc.is_in(rows.column("doc_id"), value_set=doc_ids))
 
     def _rows(self, rank: int, ordinals: np.ndarray, columns: Sequence[str]) -> pa.Table:
         with self._open(rank) as file:
@@ -86,6 +103,11 @@ class BandFiles:
             yield file
 
 
+def statistics_of(file: pq.ParquetFile, group: int, column: str) -> Any:
+    """Return what a row group's footer says of a column; None where it says nothing."""
+    return file.metadata.row_group(group).column(file.schema_arrow.get_field_index(column)).statistics
+
+
 def number_members(rank: int, ordinals: np.ndarray) -> np.ndarray:
     """Return the numbers of the documents of the snapshot of a rank."""
     return (np.int64(rank) << ORDINAL_BITS) | ordinals.astype(np.int64)
@@ -97,3 +119,9 @@ def ranks_of(numbers: np.ndarray) -> np.ndarray:
 
 def ordinals_of(numbers: np.ndarray) -> np.ndarray:
     return numbers & ((1 << ORDINAL_BITS) - 1)
+
+
+def _may_hold(file: pq.ParquetFile, group: int, wanted: Sequence[str]) -> bool:
+    """Say whether one of the sorted ids lies between the bounds of a row group; no rows and very long ids have none."""
+    ids = statistics_of(file, group, "doc_id")
+    return ids is None or not ids.has_min_max or bisect_left(wanted, ids.min) < bisect_right(wanted, ids.max)

@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from corpusmill.dedup.evidence import Evidence, Ranking, member_names
 from corpusmill.dedup.in_memory import gather_evidence
-from corpusmill.dedup.links import effort_of, evidence_to_links, link_table, links_to_evidence
+from corpusmill.dedup.ledger import KEPT_SOURCES, LEDGER
+from corpusmill.dedup.links import effort_of, evidence_to_links, link_table, linked_sources, links_to_evidence
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.texts import stored_texts
 from corpusmill.dedup.withdrawn import Withdrawn
@@ -25,7 +26,7 @@ from corpusmill.tasks import bands, removals
 from corpusmill.tasks.band_files import BandFiles
 from corpusmill.tasks.engine import curation_engine
 from corpusmill.tasks.increment import Increment
-from corpusmill.tasks.known_links import Known, read_links, write_links
+from corpusmill.tasks.known_links import Known, read_ledger, read_links, write_links
 from corpusmill.tasks.task import Job
 
 
@@ -38,6 +39,10 @@ class FoundEvidence:
     """Snapshots that were met with what was known; all of them where that did not stand."""
     num_withdrawn: int
     """Documents that a removal names."""
+    ledger: pa.Table
+    """LEDGER of the snapshots that are not fresh."""
+    kept_sources: pa.Table
+    """KEPT_SOURCES of their documents that others are linked to."""
 
 
 def find_evidence(
@@ -61,6 +66,8 @@ def find_evidence(
         known=replace(wanted, effort=effort_of(evidence), objects=objects),
         num_fresh=len(ranking.snapshots),
         num_withdrawn=_num_withdrawn(links),
+        ledger=LEDGER.empty_table(),
+        kept_sources=KEPT_SOURCES.empty_table(),
     )
 
 
@@ -76,6 +83,8 @@ def _extended(search: Increment, before: Known, wanted: Known, withdrawn: Withdr
         known=known,
         num_fresh=len(fresh),
         num_withdrawn=_num_withdrawn(links),
+        ledger=read_ledger(store, before),
+        kept_sources=linked_sources(links.values(), search.ranking),
     )
 
 
@@ -102,8 +111,8 @@ def _all_evidence(job: Job, ranking: Ranking, withdrawn: Withdrawn) -> Evidence:
 
 def _links(job: Job, evidence: Evidence, ranking: Ranking, withdrawn: Withdrawn) -> dict[str, pa.Table]:
     files = BandFiles(job.lake, job.dataset, ranking.snapshots)
-    doc_ids = {name: files.members(name, ["doc_id"]).column("doc_id").combine_chunks() for name in ranking.snapshots}
-    links = evidence_to_links(evidence, ranking, doc_ids)
+    signed = {name: files.members(name, ["doc_id", "source"]) for name in ranking.snapshots}
+    links = evidence_to_links(evidence, ranking, signed)
     if not withdrawn:
         return links
     for name in ranking.snapshots:

@@ -108,8 +108,7 @@ def _find(files: BandFiles, doc_ids: Sequence[str]) -> dict[str, dict[str, Any]]
     wanted = pa.array(list(doc_ids), pa.string())
     found = {}
     for snapshot in files.snapshots:
-        members = files.members(snapshot, ["doc_id", "text_file", "text_hash"])
-        for row in members.filter(pc.is_in(members["doc_id"], value_set=wanted)).to_pylist():
+        for row in files.find(snapshot, wanted, ["doc_id", "text_file", "text_hash"]).to_pylist():
             found[row["doc_id"]] = {**row, "snapshot": snapshot}
     return found
 

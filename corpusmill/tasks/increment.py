@@ -7,6 +7,7 @@ rank after all known ones: what is known then stays as it is. Memory: what is to
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,8 +55,10 @@ class Increment:
         apart = [self.files.numbers(name, standing_apart(table)) for name, table in links.items()]
         copies, originals = self._equal_texts(_sorted([*apart, gone]))
         candidates, shards = self._meet(_sorted([*apart, gone, copies]))
-        measured = self._measure(limit_comparisons(candidates, self.parameters.max_comparisons))
-        found = self._links(copies, originals, measured=measured, gone=gone)
+        compared = limit_comparisons(candidates, self.parameters.max_comparisons)
+        told = self._look_up([copies, originals, gone, compared.worse, compared.better])
+        measured = self._measure(compared, told)
+        found = self._links(copies, originals, measured=measured, gone=gone, told=told)
         return found, _effort(candidates, measured, shards)
 
     def _withdrawn(self, snapshot: str, withdrawn: Withdrawn) -> np.ndarray:
@@ -90,10 +93,14 @@ class Increment:
                 gathered.add(pairs_at_level(pairs.filter(pc.equal(pairs.column("level"), level)), level))
         return gathered.pairs(), shards
 
-    def _measure(self, compared: Pairs) -> pa.Table:
+    def _look_up(self, members: Sequence[np.ndarray]) -> pa.Table:
+        """Return what is told of some members, by number; once, since it reads most of MEMBERS where there are many."""
+        columns = sorted({*TOLD, "doc_id", "source", *(["text_hash"] if self.ranking.validation_share else [])})
+        return self.files.look_up(np.unique(np.concatenate(members)), columns)
+
+    def _measure(self, compared: Pairs, told: pa.Table) -> pa.Table:
         if not len(compared.worse):
             return MEASURED.empty_table()
-        told = self.files.look_up(np.union1d(compared.worse, compared.better), TOLD)
         columns = {"worse": compared.worse, "better": compared.better, "bands": compared.bands}
         for side in ("worse", "better"):
             places = pa.array(np.searchsorted(told.column("number").to_numpy(), columns[side]))
@@ -122,23 +129,26 @@ class Increment:
                 yield read_file(store, store.key(file.path)).cast(schema)
 
     def _links(
-        self, copies: np.ndarray, originals: np.ndarray, *, measured: pa.Table, gone: np.ndarray
+        self, copies: np.ndarray, originals: np.ndarray, *, measured: pa.Table, gone: np.ndarray, told: pa.Table
     ) -> dict[str, pa.Table]:
         edges = measured.filter(pc.greater_equal(measured.column("jaccard"), self.parameters.threshold))
         worse, better = (edges.column(name).to_numpy() for name in ("worse", "better"))
-        numbers = np.unique(np.concatenate([copies, originals, gone, worse, better]))
-        if not len(numbers):
+        if not len(told):
             return {name: LINKS.empty_table() for name in self.fresh}
-        names = self._names(numbers)
+        names = _member_names(told, self.ranking)
+        sources = told.column("source")
 
-        def named(members: np.ndarray) -> pa.Array:
-            return names.take(pa.array(np.searchsorted(numbers, members)))
+        def of(column: pa.Array | pa.ChunkedArray, members: np.ndarray) -> pa.Array | pa.ChunkedArray:
+            return column.take(pa.array(np.searchsorted(told.column("number").to_numpy(), members)))
+
+        def linked(worse: np.ndarray, better: np.ndarray) -> dict[str, Any]:
+            return {"worse": of(names, worse), "better": of(names, better), "better_source": of(sources, better)}
 
         shared = pa.array(np.bitwise_count(edges.column("bands").to_numpy()), pa.int32())
         parts = [
-            {"worse": named(copies), "ordinal": ordinals_of(copies), "better": named(originals)},
-            {"worse": named(gone), "ordinal": ordinals_of(gone)},
-            {"worse": named(worse), "better": named(better), "jaccard": edges["jaccard"], "shared_bands": shared},
+            {**linked(copies, originals), "ordinal": ordinals_of(copies)},
+            {"worse": of(names, gone), "ordinal": ordinals_of(gone)},
+            {**linked(worse, better), "jaccard": edges["jaccard"], "shared_bands": shared},
         ]
         every = pa.concat_tables([link_table(pa.table(part)) for part in parts])
         ranks = ranks_of(np.concatenate([copies, gone, worse]))
@@ -148,14 +158,12 @@ class Increment:
             if name in self.fresh
         }
 
-    def _names(self, numbers: np.ndarray) -> pa.Array:
-        """Return the member names of some documents; the hash of a text tells only the side of the validation split."""
-        if self.ranking.validation_share:
-            told = self.files.look_up(numbers, ["doc_id", "text_hash"])
-        else:
-            told = self.files.look_up(numbers, ["doc_id"])
-            told = told.append_column("text_hash", pa.nulls(len(told), pa.string()))
-        return member_names(told, self.ranking)
+
+def _member_names(told: pa.Table, ranking: Ranking) -> pa.Array:
+    """Return member names; the hash of a text tells only the side of the validation split."""
+    if "text_hash" not in told.column_names:
+        told = told.append_column("text_hash", pa.nulls(len(told), pa.string()))
+    return member_names(told, ranking)
 
 
 def _effort(candidates: Pairs, measured: pa.Table, shards: Sequence[ShardOutcome]) -> Effort:

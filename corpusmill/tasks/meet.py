@@ -18,7 +18,7 @@ from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.damage import damage_named
 from corpusmill.lake.pages import open_parquet
 from corpusmill.lake.store import Store
-from corpusmill.tasks.band_files import REMEDY, number_members
+from corpusmill.tasks.band_files import REMEDY, number_members, statistics_of
 
 PAIRS = pa.schema(
     [
@@ -81,7 +81,7 @@ class OpenBands:
                     source = opened.enter_context(store.open_input(name))
                     file = opened.enter_context(open_parquet(source))
                 for group in range(file.num_row_groups):
-                    band = _statistics(file, group, "band").min
+                    band = statistics_of(file, group, "band").min
                     self._groups.setdefault(band, []).append(_Group(name, int(rank), file, group))
 
     def rows(self, band: int, wanted: np.ndarray | None = None, *, with_further: bool = True) -> Rows:
@@ -107,17 +107,13 @@ def _read_group(
     if wanted is None:
         rows = file.read_row_group(group, columns=["key", *columns])
         return rows.column("key").to_numpy(), rows
-    statistics = _statistics(file, group, "key")
+    statistics = statistics_of(file, group, "key")
     first, end = np.searchsorted(wanted, statistics.min), np.searchsorted(wanted, statistics.max, side="right")
     if first == end:
         return None
     keys = file.read_row_group(group, columns=["key"]).column("key").to_numpy()
     shared = shared_rows(keys, wanted)
     return (keys[shared], file.read_row_group(group, columns=columns).take(shared)) if len(shared) else None
-
-
-def _statistics(file: pq.ParquetFile, group: int, column: str) -> pq.Statistics:
-    return file.metadata.row_group(group).column(file.schema_arrow.get_field_index(column)).statistics
 
 
 def _named(keys: np.ndarray, table: pa.Table, rank: int, apart: np.ndarray) -> Rows:

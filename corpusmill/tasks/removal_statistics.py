@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.dedup import estimates
 from corpusmill.dedup.estimates import Pair, Recheck, wilson_interval
+from corpusmill.dedup.ledger import DOCUMENT_COLUMNS, count_documents
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.dedup.statistics import DOCUMENT_COLUMNS, RetentionGuard, guard_failures, meaning, source_rows
+from corpusmill.dedup.statistics import RetentionGuard, guard_failures, meaning, source_rows
 from corpusmill.dedup.texts import stored_texts
-from corpusmill.tasks import sign
+from corpusmill.tasks import bands, sign
+from corpusmill.tasks.band_files import BandFiles
 from corpusmill.tasks.task import Gate, Job
 
 
@@ -27,12 +28,12 @@ def snapshot_statistics(
     job: Job, removed: pa.Table, *, parameters: DedupParameters, guard: RetentionGuard
 ) -> RemovalStatistics:
     """Count and estimate for the job's snapshot; `removed` are its rows of the resolution."""
-    documents = _signatures(job, [job.partition], DOCUMENT_COLUMNS)
-    sources = source_rows(documents, removed["doc_id"], shingle_size=parameters.shingle_size)
+    documents = _signatures(job, DOCUMENT_COLUMNS)
+    sources = source_rows(count_documents(documents, removed, shingle_size=parameters.shingle_size))
     num_documents = sum(row["documents_in"] for row in sources)
     read_texts = stored_texts(job.lake.store)
     pairs = estimates.sample_pairs(
-        _signatures(job, [job.partition], estimates.SAMPLE_COLUMNS),
+        _signatures(job, estimates.SAMPLE_COLUMNS),
         num_documents=num_documents,
         parameters=parameters,
         read_texts=read_texts,
@@ -93,17 +94,18 @@ def _recheck_gate(rechecks: Sequence[Recheck]) -> Gate:
     )
 
 
-def _signatures(job: Job, partitions: Sequence[str], columns: Sequence[str]) -> Iterator[pa.Table]:
-    for batch in job.lake.scan(sign.table(job.dataset), partitions=list(partitions), columns=list(columns)):
+def _signatures(job: Job, columns: Sequence[str]) -> Iterator[pa.Table]:
+    for batch in job.lake.scan(sign.table(job.dataset), partitions=[job.partition], columns=list(columns)):
         yield pa.Table.from_batches([batch])
 
 
 def _text_files(job: Job, removals: pa.Table) -> dict[str, str]:
-    """Return where the texts of some removals and of what they duplicate lie, out of the snapshots that they name."""
+    """Return where the texts of some removals and of what they duplicate lie; what is not signed any more is left out."""
     wanted = pa.chunked_array(removals["doc_id"].chunks + removals["duplicate_of"].chunks, pa.string()).combine_chunks()
-    snapshots = sorted({*removals["snapshot"].to_pylist(), *removals["duplicate_of_snapshot"].to_pylist()})
+    named = {*removals["snapshot"].to_pylist(), *removals["duplicate_of_snapshot"].to_pylist()}
+    files = BandFiles(job.lake, job.dataset, sorted(named & job.lake.partitions(bands.table(job.dataset)).keys()))
     found: dict[str, str] = {}
-    for rows in _signatures(job, snapshots, ("doc_id", "text_file")) if snapshots else ():
-        named = rows.filter(pc.is_in(rows["doc_id"], value_set=wanted))
-        found.update(zip(named["doc_id"].to_pylist(), named["text_file"].to_pylist(), strict=True))
+    for snapshot in files.snapshots:
+        rows = files.find(snapshot, wanted, ["doc_id", "text_file"])
+        found.update(zip(rows["doc_id"].to_pylist(), rows["text_file"].to_pylist(), strict=True))
     return found

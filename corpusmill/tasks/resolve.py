@@ -5,6 +5,7 @@ of that snapshot's decisions, so that `duplicates` is made again only where they
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +14,9 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts
 from corpusmill.dedup.duplicates import Preferences, Resolution, resolve_evidence
 from corpusmill.dedup.evidence import rank_snapshots
+from corpusmill.dedup.ledger import DOCUMENT_COLUMNS, add_ledgers, count_documents
 from corpusmill.dedup.parameters import DedupParameters
 from corpusmill.dedup.resolve import KINDS
-from corpusmill.dedup.statistics import DOCUMENT_COLUMNS
 from corpusmill.document import DUPLICATES, RESOLUTION
 from corpusmill.lake.content_hash import hash_table, to_hex
 from corpusmill.lake.errors import DataFileError, StaleAttemptError
@@ -24,7 +25,7 @@ from corpusmill.tasks import bands, removals, sign
 from corpusmill.tasks.band_files import BandFiles
 from corpusmill.tasks.changes import Changes, compare
 from corpusmill.tasks.evidence import FoundEvidence, find_evidence
-from corpusmill.tasks.known_links import Known
+from corpusmill.tasks.known_links import Known, write_ledger
 from corpusmill.tasks.task import UNPARTITIONED, Gate, Job, Outcome, partition_writer, truncate_sample
 
 
@@ -55,18 +56,25 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     committed = job.lake.partition(table(job.dataset), UNPARTITIONED)
     before = Known.from_state(committed.state if committed else {})
     found = find_evidence(job, attempt, ranking=ranking, signatures=seen, before=before)
-    resolution = resolve_evidence(
-        found.evidence, ranking, _documents(job, list(seen)), parameters=parameters, preferences=Preferences()
-    )
+    fresh = ranking.snapshots[len(seen) - found.num_fresh :]
+
+    def count(removals: pa.Table) -> pa.Table:
+        counted = count_documents(
+            _documents(job, fresh), removals, shingle_size=parameters.shingle_size, kept_sources=found.kept_sources
+        )
+        return add_ledgers([found.ledger, counted])
+
+    resolution = resolve_evidence(found.evidence, ranking, count, parameters=parameters, preferences=Preferences())
     with partition_writer(job, attempt, name="resolution") as writer:
         writer.write(resolution.table)
     _refuse_overtaken(job, seen)
     told = _outcome(resolution, found, _changes(job, committed, resolution, found), shingle=parameters.shingle)
+    known = replace(found.known, ledger=write_ledger(job.lake.store, attempt, resolution.statistics.ledger))
     state = {
         "signatures": seen,
         "snapshots": _decisions(resolution.table),
         "parameters": parameters.to_json(),
-        **found.known.to_state(),
+        **known.to_state(),
     }
     return Outcome(files=writer.files, state=state, **told)
 

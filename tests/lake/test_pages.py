@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.document import LOOKED_UP
 from corpusmill.lake.files import ShardWriter
-from corpusmill.lake.pages import has_pages, read_pages, read_values
+from corpusmill.lake.pages import has_pages, read_footer, read_pages, read_values
 from corpusmill.lake.store import Store, StoreSettings
 
 NUM_ROWS = 3000
@@ -49,7 +49,7 @@ def test_values_are_those_that_arrow_reads(tmp_path, nullable):
         assert has_pages(parquet, "text")
         assert not has_pages(parquet, "doc_id")
         assert parquet.read(columns=["text"])["text"].to_pylist() == values
-        groups = read_pages(source, parquet, "text")
+        groups = read_pages(source, parquet, "text", footer=read_footer(source))
         assert len(groups) == 2
         start = 0
         for group, pages in enumerate(groups):
@@ -66,7 +66,7 @@ def test_values_are_those_that_arrow_reads(tmp_path, nullable):
 def test_a_changed_byte_is_refused(tmp_path):
     path = write(tmp_path, texts())
     with pa.OSFile(path) as source, pq.ParquetFile(source) as parquet:
-        pages = read_pages(source, parquet, "text")[0]
+        pages = read_pages(source, parquet, "text", footer=read_footer(source))[0]
     data = bytearray(Path(path).read_bytes())
     data[int(pages.offsets[5] + pages.sizes[5]) - 3] ^= 1
     with pa.BufferReader(bytes(data)) as source:

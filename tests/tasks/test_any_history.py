@@ -122,6 +122,8 @@ def test_the_way_to_a_state_does_not_show_in_its_resolution(tmp_path: Path, seed
         assert lake.resolution().equals(expected.table), f"step {number}: {state}"
         scalars = {name: result["metrics"][name] for name in expected.statistics.scalars}
         assert scalars == expected.statistics.scalars
+        tables = {name: result["tables"][name] for name in expected.statistics.tables}
+        assert tables == expected.statistics.tables
         before = state
 
 

@@ -30,6 +30,12 @@ def links(lake: DedupLake) -> str:
     return str(state.state["objects"]["links/1"])
 
 
+def ledger(lake: DedupLake) -> str:
+    state = lake.lake.partition(f"curated/{DATASET}/resolution", "all")
+    assert state is not None
+    return str(state.state["objects"]["ledger"])
+
+
 def resolution(lake: DedupLake) -> str:
     return lake.lake.files(f"curated/{DATASET}/resolution")[0].path
 
@@ -61,7 +67,7 @@ def resolve_anew(lake: DedupLake) -> None:
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, cut, garble])
-@pytest.mark.parametrize("damaged", [band_file, members, links])
+@pytest.mark.parametrize("damaged", [band_file, members, links, ledger])
 def test_what_is_damaged_is_named_and_made_again(
     tmp_path: Path, damaged: Callable[[DedupLake], str], damage: Callable[[Path], None]
 ) -> None:
