@@ -7,6 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+MOST_REASONS = 3
+"""Told in a line of progress; all of them stand on the asset."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
@@ -63,6 +66,14 @@ class Counts:
             "failed": self.num_failed,
         }
 
+    def told(self) -> dict[str, str]:
+        """Return what a person should see of rows that were not kept: how many, and the most frequent reasons."""
+        told = {"kept": f"{self.kept:,} of {self.rows_in:,}"} if self.kept < self.rows_in else {}
+        for name, reasons in (("dropped", self.dropped), ("failed", self.failed)):
+            if total := sum(reasons.values()):
+                told[name] = f"{total:,}: {_most_frequent(reasons)}"
+        return told
+
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Counts":
         return cls(**value)
@@ -71,6 +82,12 @@ class Counts:
 def count_reasons(reasons: pa.ChunkedArray) -> dict[str, int]:
     """Return how often each reason stands in a column; null is no reason."""
     return {item["values"]: item["counts"] for item in pc.value_counts(reasons.drop_null()).to_pylist()}
+
+
+def _most_frequent(reasons: Mapping[str, int]) -> str:
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    shown = " + ".join(f"{reason} {number:,}" for reason, number in ordered[:MOST_REASONS] if number)
+    return shown + (" + ..." if len(ordered) > MOST_REASONS else "")
 
 
 def _add(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:

@@ -69,9 +69,12 @@ def plan_removal(lake: Lake, nodes: Mapping[str, Node], *, partition_set: str, p
     """Return what `remove` takes away and leaves behind; nothing is changed."""
     order = topological(nodes)
     owners = [key for key in order if nodes[key].partition_set == partition_set]
+    folders = {key.rpartition("/")[0] for key in owners}
+    # Tables that are no assets of their own, such as the band tables of signatures, go with those beside them.
+    beside = [table for table in lake.tables() if table not in nodes and table.rpartition("/")[0] in folders]
     going = [
         state
-        for key in reversed(owners)
+        for key in (*beside, *reversed(owners))
         for name, state in lake.partitions(key).items()
         if partition in name.split("|")
     ]
@@ -95,7 +98,10 @@ def lines(removal: Removal, *, partition: str, source: str | None) -> Iterator[s
     if not removal.going:
         yield "  nothing: none of them has it"
     if source:
-        yield f"Stays: the snapshot in {source}; by being named it becomes a partition again"
+        yield (
+            f"Stays: the snapshot in {source}; while it lies there, being named, `corpusmill demo` or the sensor for new "
+            "snapshots makes it a partition again"
+        )
     for table, tags in removal.pinned.items():
         yield f"Stays: versions of {table} that are pinned ({shown(tags)}), with their streams"
     for table in removal.seen_by:

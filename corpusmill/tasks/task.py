@@ -243,7 +243,9 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
         "gate_failures": [f"{gate}: {it.message}" for gate, it in outcome.gates.items() if not it.passed],
     }
     committed = job.lake.commit(attempt, outcome.files, state, replaces_equal=job.again)
-    job.report("committed", {"rows": committed.num_rows, "bytes": committed.num_bytes})
+    is_empty = outcome.counts.rows_in > 0 == outcome.counts.kept
+    numbers = {"rows": committed.num_rows, **outcome.counts.told(), "bytes": committed.num_bytes}
+    job.report("committed, and nothing of what came in was kept" if is_empty else "committed", numbers)
     return {**result, **_version(committed), "reused": False}
 
 

@@ -221,7 +221,7 @@ def test_a_partition_is_removed_once_a_person_says_yes(corpusmill, tmp_path):
         assert corpusmill("materialize", "--assets", stage, "--partition", "2024").returncode == 0
     told = corpusmill("remove", "web", "2024").stdout
     assert "  sources/web/records 2024: 2 rows," in told and "  curated/web/extracted 2024: 1 rows," in told
-    assert f"Stays: the snapshot in {tmp_path}/pages/2024; by being named it becomes a partition again" in told
+    assert f"Stays: the snapshot in {tmp_path}/pages/2024; while it lies there, being named, `corpusmill demo`" in told
     assert "Nothing was removed: the same command with --yes removes it." in told
     assert "curated/web/extracted" in corpusmill("status").stdout
     done = corpusmill("remove", "web", "2024", "--yes")

@@ -31,6 +31,9 @@ def lake(tmp_path: Path) -> Lake:
         ("sources/web/records", "2024"),
         ("sources/web/records", "2025"),
         ("sources/code/records", "2024"),
+        ("curated/web/bands", "2024"),
+        ("curated/web/bands", "2025"),
+        ("curated/code/bands", "2024"),
         ("curated/web/documents", "2024"),
         ("curated/web/resolution", "all"),
         ("synthesized/web/requests", "plain|2024"),
@@ -51,6 +54,7 @@ def test_a_snapshot_goes_from_every_table_of_its_set_and_no_other(lake: Lake) ->
     found = plan_removal(lake, NODES, partition_set="web_snapshots", partition="2024")
     assert {(state.table, state.partition) for state in found.going} == {
         ("sources/web/records", "2024"),
+        ("curated/web/bands", "2024"),
         ("curated/web/documents", "2024"),
         ("synthesized/web/requests", "plain|2024"),
         ("tokenized/web/sequences", "2024"),
@@ -65,8 +69,9 @@ def test_what_stays_and_what_to_do_is_told(lake: Lake) -> None:
     told = list(lines(found, partition="2024", source="/crawls/2024"))
     assert told[0] == "Goes: the partition 2024, and of the tables' current versions"
     assert told[1].startswith("  sources/web/records 2024: 1 rows,")
-    assert told[5:] == [
-        "Stays: the snapshot in /crawls/2024; by being named it becomes a partition again",
+    assert told[6:] == [
+        "Stays: the snapshot in /crawls/2024; while it lies there, being named, `corpusmill demo` or the sensor for new "
+        "snapshots makes it a partition again",
         "Stays: versions of tokenized/web/sequences that are pinned (mix-main-1), with their streams",
         "Was made from it, make it again: corpusmill backfill --assets curated/web/resolution --all",
         "Files are deleted by `corpusmill maintain` once no version names them.",

@@ -1,6 +1,6 @@
 """The frame around tasks: work is done once, the ledger is checked, gates refuse readers, newer attempts win."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,32 @@ def test_a_task_commits_its_rows_and_keeps_its_result(settings: Settings) -> Non
     assert lake.read(TABLE, partitions=["2024"])["word"].to_pylist() == ["a", "bc"]
     assert (result["num_rows"], result["metrics"], result["reused"]) == (2, {"letters": 3}, False)
     assert kept_result(lake, TABLE, "2024") == {name: value for name, value in result.items() if name != "reused"}
+
+
+@pytest.mark.parametrize(
+    ("words", "dropped", "line"),
+    [
+        (["a"], {}, f"{TABLE}: committed: rows 1"),
+        (["a"], {"rude": 1}, f"{TABLE}: committed: rows 1, kept 1 of 2, dropped 1: rude 1"),
+        ([], {}, f"{TABLE}: committed: rows 0"),
+        (
+            [],
+            {"rude": 1, "short": 3, "long": 1, "odd": 2},
+            f"{TABLE}: committed, and nothing of what came in was kept: rows 0, kept 0 of 7, "
+            "dropped 7: short 3 + odd 2 + long 1 + ...",
+        ),
+    ],
+)
+def test_a_commit_says_what_was_kept_and_why_the_rest_was_not(
+    settings: Settings, words: list[str], dropped: dict[str, int], line: str
+) -> None:
+    said: list[str] = []
+
+    def report(message: str, numbers: Mapping[str, Any]) -> None:
+        said.append(f"{message}: " + ", ".join(f"{name} {value}" for name, value in numbers.items() if name != "bytes"))
+
+    execute(TOY, arguments(settings, words, dropped=dropped), report)
+    assert said[-1] == line
 
 
 def test_the_same_work_is_not_done_again(settings: Settings) -> None:

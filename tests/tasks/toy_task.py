@@ -28,6 +28,7 @@ def inputs(job: Job) -> dict[str, Any]:
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     words = job.parameters["words"]
+    dropped = job.parameters.get("dropped", {})
     if job.parameters.get("overtake"):
         job.lake.begin(attempt.table, attempt.partition, job.schema)
     if "source" in job.parameters and not job.lake.partition(attempt.table, attempt.partition):
@@ -36,7 +37,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         writer.write(pa.table({"word": words}, schema=SCHEMA))
     return Outcome(
         files=writer.files,
-        counts=Counts(rows_in=len(words) + job.parameters.get("lost", 0), kept=len(words)),
+        counts=Counts(
+            rows_in=len(words) + job.parameters.get("lost", 0) + sum(dropped.values()), kept=len(words), dropped=dropped
+        ),
         metrics={"letters": sum(map(len, words))},
         samples=[{"word": word} for word in words[:1]],
         gates={"few": Gate(passed=len(words) < 3, message=f"{len(words)} words, allowed are 2")},
