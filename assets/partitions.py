@@ -25,3 +25,11 @@ def variants(dimension: str, names: Sequence[str], *, dataset: str) -> dg.MultiP
     return dg.MultiPartitionsDefinition(
         {dimension: dg.StaticPartitionsDefinition(list(names)), "snapshot": snapshots(dataset)}
     )
+
+
+def dynamic_set(definition: dg.PartitionsDefinition | None) -> str | None:
+    """Return the name of the dynamic set that partitions are of, or that a dimension of them is of; None without one."""
+    if isinstance(definition, dg.MultiPartitionsDefinition):
+        names = [dynamic_set(dimension.partitions_def) for dimension in definition.partitions_defs]
+        return next((name for name in names if name), None)
+    return definition.name if isinstance(definition, dg.DynamicPartitionsDefinition) else None

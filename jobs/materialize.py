@@ -2,15 +2,14 @@
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 
 import dagster as dg
 
 from assets.asset import AGAIN
 from assets.mixed.mixtures import MIXTURES
 from assets.partitions import MIXTURES as MIXTURE_PARTITIONS
-from assets.partitions import snapshots_name
+from assets.partitions import dynamic_set, snapshots_name
 from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
 from jobs.asset_graph import near, select_assets
@@ -35,7 +34,8 @@ def materialize(
     if line := told_unread(settings, {key.path[1] for key in known.values()}):
         say(line)
     with dg.DagsterInstance.get() as instance:
-        _add_partition(settings, instance, partition)
+        sets = {dynamic_set(graph.get(key).partitions_def) for key in keys}
+        _add_partition(settings, instance, partition, sets)
         for key in keys:
             _check_partition(key, partition, graph.get(key).partitions_def, instance)
         _check_one_set({key: graph.get(key).partitions_def for key in keys}, partition)
@@ -52,14 +52,32 @@ def materialize(
     say(f"done: run {result.run_id}")
 
 
-def _add_partition(settings: Settings, instance: dg.DagsterInstance, partition: str | None) -> None:
-    """Make a partition of the mixture that is named, or of the snapshot, for every source that has such a folder."""
+def _add_partition(
+    settings: Settings, instance: dg.DagsterInstance, partition: str | None, sets: Collection[str | None]
+) -> None:
+    """Make a partition of the mixture that is named, or of the snapshot, for the sources of `sets` that have such a folder."""
     if partition in MIXTURES:
         instance.add_dynamic_partitions(str(MIXTURE_PARTITIONS.name), [str(partition)])
     for dataset in settings.sources:
-        with suppress(FileNotFoundError):
-            if partition in snapshot_names(settings.source_store(dataset)):
-                instance.add_dynamic_partitions(snapshots_name(dataset), [str(partition)])
+        name = snapshots_name(dataset)
+        # A partition may be a variant and a snapshot, as in `encyclopedic|2024-10`.
+        named = (partition or "").split("|")
+        if partition and name in sets and not set(named) & set(instance.get_dynamic_partitions(name)):
+            found = sorted(set(named) & set(_snapshots(settings, dataset)))
+            instance.add_dynamic_partitions(name, found)
+
+
+def _snapshots(settings: Settings, dataset: str) -> list[str]:
+    """Return the snapshots that lie in a source; raises ValueError where the source that a person set cannot be listed."""
+    at = f"the source of {dataset}, {settings.source(dataset).uri} (uri in [sources.{dataset}])"
+    try:
+        return snapshot_names(settings.source_store(dataset))
+    except FileNotFoundError:
+        if settings.has_sample_sources:
+            return []
+        raise ValueError(f"{at}, is not there: it must be a folder with one folder a snapshot below it") from None
+    except OSError as error:
+        raise ValueError(f"{at}, cannot be listed: {error}") from error
 
 
 def load_definitions(module: str) -> dg.Definitions:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from assets.partitions import MIXTURES, snapshots_name
+from assets.partitions import MIXTURES, dynamic_set, snapshots_name
 from corpusmill.lake.partitions import PartitionState
 from corpusmill.lake.tables import Lake
 from corpusmill.read.folders import snapshot_names
@@ -114,17 +114,10 @@ def _nodes(definitions: str) -> dict[str, Node]:
     return {
         key.to_user_string(): Node(
             upstream=[up.to_user_string() for up in graph.get(key).parent_keys],
-            partition_set=_set_name(graph.get(key).partitions_def),
+            partition_set=dynamic_set(graph.get(key).partitions_def),
         )
         for key in sorted(graph.materializable_asset_keys)
     }
-
-
-def _set_name(definition: dg.PartitionsDefinition | None) -> str | None:
-    if isinstance(definition, dg.MultiPartitionsDefinition):
-        names = [_set_name(dimension.partitions_def) for dimension in definition.partitions_defs]
-        return next((name for name in names if name), None)
-    return definition.name if isinstance(definition, dg.DynamicPartitionsDefinition) else None
 
 
 def _partition_set(dataset: str, nodes: Mapping[str, Node]) -> str:

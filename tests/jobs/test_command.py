@@ -175,6 +175,9 @@ def test_a_new_snapshot_is_a_partition_by_being_named(corpusmill, tmp_path):
     assert "no asset reads [sources.cdoe], did you mean code" in done.stdout
     missing = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-12")
     assert is_told(missing) and "has no partition '2026-12'; did you mean 2026-11" in missing.stderr, missing.stderr
+    page.parent.parent.rename(tmp_path / "elsewhere")
+    gone = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2026-12")
+    assert is_told(gone) and f"the source of web, {tmp_path}/pages (uri in [sources.web]), is not there" in gone.stderr
 
 
 def pages(folder: Path) -> None:
