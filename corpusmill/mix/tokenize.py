@@ -21,6 +21,8 @@ BATCH_BYTES = 4 << 20
 """Text encoded at a time. A longer text goes alone; the encoder needs about 100 bytes a token while it works."""
 
 BATCH_DOCUMENTS = 1024
+MOST_SHOWN = 10
+"""Special tokens that an error names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +65,9 @@ class TokenizedDocuments:
 
 def open_tokenizer(tokenizer_file: str) -> Tokenizer:
     """Return the tokenizer, which cuts, pads and adds nothing; ValueError names a bad file."""
+    content = _read(tokenizer_file)
     try:
-        tokenizer = Tokenizer.from_buffer(_read(tokenizer_file))
+        tokenizer = Tokenizer.from_buffer(content)
     # The library raises nothing narrower.
     except Exception as error:
         raise ValueError(f"{tokenizer_file} is no Hugging Face tokenizer file (tokenizer.json): {error}") from error
@@ -103,13 +106,21 @@ def _read(tokenizer_file: str) -> bytes:
     return path.read_bytes()
 
 
+def _ends_first(token: str) -> tuple[bool, str]:
+    is_end = any(mark in token.lower() for mark in ("end", "eos", "eot", "/s"))
+    return not is_end, token
+
+
 def _end_tokens(tokenizer: Tokenizer, eos_token: str | None) -> list[int]:
     if eos_token is None:
         return []
     token = tokenizer.token_to_id(eos_token)
     if token is None:
-        special = sorted(str(added.content) for added in tokenizer.get_added_tokens_decoder().values())[:10]
-        raise ValueError(f"the tokenizer has no token {eos_token!r} to end documents with; it has {special}")
+        special = sorted((str(it.content) for it in tokenizer.get_added_tokens_decoder().values()), key=_ends_first)
+        more = f" and {len(special) - MOST_SHOWN} more" if len(special) > MOST_SHOWN else ""
+        raise ValueError(
+            f"the tokenizer has no token {eos_token!r} to end documents with; it has {special[:MOST_SHOWN]}{more}"
+        )
     return [token]
 
 

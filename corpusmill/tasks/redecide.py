@@ -34,7 +34,8 @@ def preview(
     """
     if names := needs_text(judged_with, parameters):
         raise ValueError(
-            f"{', '.join(names)} cannot be decided from verdicts: materialize {judge.table(dataset)} instead"
+            f"{', '.join(names)} cannot be decided from verdicts that were made with another: materialize "
+            f"{judge.table(dataset)} instead"
         )
     files = lake.files(judge.table(dataset), [partition])
     columns = ("drop_reason", *decisive_columns(parameters))

@@ -53,7 +53,8 @@ def test_same_rules_change_nothing(lake):
 def test_rules_that_need_the_texts_are_refused(lake):
     parameters = {"judge": "web", "rules": {"min_line_words": 7}}
     with pytest.raises(
-        ValueError, match="min_line_words cannot be decided from verdicts: materialize curated/web/verdicts"
+        ValueError,
+        match="min_line_words cannot be decided from verdicts that were made with another: materialize curated/web/verdicts",
     ):
         preview(lake, "web", "2024", judged_with=JUDGED_WITH, parameters=parameters)
 
