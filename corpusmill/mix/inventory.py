@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from corpusmill.meant import did_you_mean
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionPin:
@@ -28,13 +30,18 @@ class Inventory:
 
     pins: Sequence[PartitionPin]
     snapshots: Mapping[str, int] = field(default_factory=dict)
+    known: Sequence[str] = ()
+    """Tables of sequences that nobody asked for; a message names them."""
 
     def select(self, table: str, partitions: Sequence[str] | None) -> tuple[PartitionPin, ...]:
         """Return the pins of `partitions` (None is all) by name; raises ValueError when one is missing."""
         held = {pin.partition: pin for pin in self.pins if pin.table == table}
         if not held:
-            tables = shown(sorted({pin.table for pin in self.pins}))
-            raise ValueError(f"{table} has no committed sequences; tables that have some: {tables or 'none'}")
+            tables = sorted({pin.table for pin in self.pins} | {*self.known})
+            raise ValueError(
+                f"{table} has no committed sequences; tables that have some: {shown(tables) or 'none'}"
+                f"{did_you_mean(table, tables, likeness=0.85)}"
+            )
         missing = sorted({*(partitions or ())} - {*held})
         if missing:
             raise ValueError(

@@ -30,7 +30,8 @@ def read_inventory(lake: Lake, tables: Iterable[str]) -> Inventory:
             )
             for partition, state in held.items()
         ]
-    return Inventory(pins=pins, snapshots=snapshots)
+    known = [table for table in lake.tables() if table.endswith("/sequences") and lake.partitions(table)]
+    return Inventory(pins=pins, snapshots=snapshots, known=known)
 
 
 def plan_tag(plan: Plan) -> str:

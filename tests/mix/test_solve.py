@@ -172,7 +172,7 @@ def test_a_mixture_that_makes_no_sense_is_refused(build, message):
             [component("wbe", 1)],
             [pin("web", sequences=1, tokens=1)],
             "component 'wbe' cannot be read: tokenized/wbe/sequences has no committed sequences; tables that have some: "
-            "tokenized/web/sequences",
+            "tokenized/web/sequences; did you mean 'tokenized/web/sequences'?",
         ),
         (
             [component("web", 1, partitions=("s1", "s9"))],

@@ -141,7 +141,8 @@ def test_the_stream_does_not_depend_on_files_or_attempts(demo, tmp_path):
 
 def test_case_23_a_component_that_is_missing_fails_before_the_first_batch(demo, tmp_path):
     made = read_plan(demo.lake, "demo")
-    with pytest.raises(ValueError, match="tokenized/stem/sequences has no committed sequences"):
+    message = "tokenized/stem/sequences has no committed sequences; tables that have some: tokenized/code/sequences"
+    with pytest.raises(ValueError, match=message):
         demo.plan({"web": 1, "stem": 1})
     # A lake that has the plan and the web pages, but not the code.
     other = type(demo)(tmp_path / "other")
