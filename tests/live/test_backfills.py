@@ -50,7 +50,7 @@ def test_the_command_makes_everything_else_and_names_the_cause(
     assert backfilled.returncode == 1, said
     assert "failed sources/web/records broken: " in said
     assert "has the column text; its columns are body, url. Name the right one" in said
-    assert "and so not made: curated/web/extracted, curated/web/verdicts, curated/web/signatures" in said
+    assert "and so not run: curated/web/extracted, curated/web/verdicts, curated/web/signatures" in said
     assert "with --failed in place of" in said
     assert "Traceback" not in said and "Failure:" not in said
     both = {"2024-10", "2025-10"}
