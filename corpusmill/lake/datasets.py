@@ -21,15 +21,15 @@ _EXPANSION = 5
 
 
 class BoundedDataset(ds.FileSystemDataset):
-    """A dataset whose scans hold about two row groups of two files."""
+    """A dataset whose scans read one batch of one file ahead, so that a slow reader does not fill memory."""
 
     batch_rows: int = _MAX_BATCH_ROWS
 
     def scanner(self, **options: Any) -> ds.Scanner:
         bounded = {
             "batch_size": self.batch_rows,
-            "batch_readahead": 2,
-            "fragment_readahead": 2,
+            "batch_readahead": 1,
+            "fragment_readahead": 1,
             "cache_metadata": False,
         }
         return super().scanner(**{**bounded, **options})
