@@ -26,7 +26,7 @@ from corpusmill.tasks.drops import drop_files, drop_versions, first_reasons, rea
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.judged import judged_texts
 from corpusmill.tasks.partition_rows import partition_rows
-from corpusmill.tasks.removals import removal_files, removal_versions, withdrawn_documents
+from corpusmill.tasks.removals import read_removals, removal_files, removal_versions, withdrawn_documents
 from corpusmill.tasks.span_cuts import read_spans, span_files, span_versions
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
@@ -105,13 +105,14 @@ def documents_shard(
     removed = _removed(inputs["duplicates"], context)
     drops = read_drops(inputs, parameters, context.store)
     repeated = read_spans(inputs, parameters, context.store)
+    withdrawn = read_removals(inputs, context.store)
     for text_file, verdicts in judged_texts(context.store, inputs["verdict_file"]):
         for texts in read_batches(context.store, text_file):
             readable, held = _divided(texts.filter(pc.is_null(texts["failure"])), parameters)
             by_url, decisions = drops.decide(readable)
             judged = add_cuts(verdicts, decisions)
             cuts = repeated.decide(readable, judged)
-            gone = withdrawn_documents(inputs, context.store, readable)
+            gone = withdrawn_documents(withdrawn, readable)
             reasons = _drop_reasons(readable, [verdicts, gone, by_url, decisions, removed, cuts, held])
             context.add_counts(_counts(reasons))
             edited = add_cuts(judged, cuts)

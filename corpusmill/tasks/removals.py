@@ -62,10 +62,14 @@ def removal_files(job: Job) -> dict[str, list[str]]:
     return {"removals": [job.lake.store.key(file.path) for file in files]}
 
 
-def withdrawn_documents(inputs: Mapping[str, Any], store: Store, documents: pa.Table) -> pa.Table:
-    """Return doc_id and drop_reason of the documents that the files of `removal_files` name."""
+def read_removals(inputs: Mapping[str, Any], store: Store) -> Withdrawn:
+    """Return what the files of `removal_files` name."""
     parts = [read_rows(store, file).cast(REMOVALS) for file in inputs.get("removals", [])]
-    withdrawn = withdrawn_of(pa.concat_tables([REMOVALS.empty_table(), *parts]))
+    return withdrawn_of(pa.concat_tables([REMOVALS.empty_table(), *parts]))
+
+
+def withdrawn_documents(withdrawn: Withdrawn, documents: pa.Table) -> pa.Table:
+    """Return doc_id and drop_reason of the documents that removals name."""
     doc_ids = documents.filter(pa.array(withdrawn.names(documents)))["doc_id"]
     return pa.table({"doc_id": doc_ids, "drop_reason": pa.array([DROP_REASON] * len(doc_ids), pa.string())})
 

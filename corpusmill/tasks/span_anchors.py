@@ -19,7 +19,7 @@ from corpusmill.lake.tables import Attempt
 from corpusmill.tasks import duplicates, extract, sign
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.partition_rows import partition_rows
-from corpusmill.tasks.removals import DROP_REASON, removal_files, removal_versions, withdrawn_documents
+from corpusmill.tasks.removals import DROP_REASON, read_removals, removal_files, removal_versions, withdrawn_documents
 from corpusmill.tasks.task import Job, Outcome
 
 REASON = "duplicate"
@@ -76,7 +76,7 @@ def _staying(inputs: Mapping[str, Any], context: ShardContext) -> pa.Table:
     """Return doc_id, text_file and text_hash of the documents of a signature file that nothing took away, and count all."""
     signed = read_rows(context.store, inputs["signature_file"], columns=("doc_id", "text_file", "text_hash"))
     removed = partition_rows(context.store, inputs["duplicates"], _DOC_IDS)
-    withdrawn = withdrawn_documents(inputs, context.store, signed)
+    withdrawn = withdrawn_documents(read_removals(inputs, context.store), signed)
     kept = signed
     dropped: dict[str, int] = {}
     for reason, rows in ((REASON, removed), (DROP_REASON, withdrawn)):
