@@ -5,6 +5,8 @@ A fence is a partition's counter of attempts. The property `corpusmill.fence.<pa
 """
 
 import json
+import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -103,6 +105,18 @@ def published_fence(properties: Mapping[str, str], partition: str) -> dict[str, 
     """Return fence, attempt and begin of the newest attempt at a partition, or None when there was none."""
     spelled = properties.get(FENCE_PREFIX + partition)
     return json.loads(spelled) if spelled else None
+
+
+def next_attempt(properties: Mapping[str, str], table: str, partition: str) -> Attempt:
+    """Return an attempt that overtakes the newest one at a partition; it counts once it is published or committed."""
+    newest = published_fence(properties, partition)
+    return Attempt(
+        table=table,
+        partition=partition,
+        fence=newest["fence"] + 1 if newest else 1,
+        attempt=uuid.uuid4().hex[:16],
+        began=time.time(),
+    )
 
 
 def attempted_partitions(properties: Mapping[str, str]) -> list[str]:

@@ -4,14 +4,13 @@ Its files go with the last version that names them (`lake.maintain`). The commit
 that is at work on it cannot put it back.
 """
 
-import time
 import uuid
 
 from pyiceberg.catalog import Catalog
 
 from corpusmill.lake.catalog import load_table
 from corpusmill.lake.commits import Change, commit_change, fence_key, retry_until_landed
-from corpusmill.lake.partitions import STATE_PREFIX, Attempt, partition_state, published_fence
+from corpusmill.lake.partitions import STATE_PREFIX, next_attempt, partition_state
 from corpusmill.lake.snapshots import prepare_snapshot
 
 
@@ -22,14 +21,7 @@ def remove_partition(catalog: Catalog, table: str, partition: str) -> None:
         loaded = load_table(catalog, table)
         if partition_state(table, loaded.properties, partition) is None:
             return
-        newest = published_fence(loaded.properties, partition)
-        removal = Attempt(
-            table=table,
-            partition=partition,
-            fence=newest["fence"] + 1 if newest else 1,
-            attempt=uuid.uuid4().hex[:16],
-            began=time.time(),
-        )
+        removal = next_attempt(loaded.properties, table, partition)
         change = Change(
             prepared=prepare_snapshot(loaded, {partition: []}, snapshot_id=uuid.uuid4().int >> 65),
             properties=dict([removal.fence_property()]),

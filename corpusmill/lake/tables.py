@@ -4,7 +4,6 @@ A `Lake` is cheap to make and pickles as its settings; it connects on first use.
 step: readers see the old files or the new ones. Readers plan from manifests and never list the store.
 """
 
-import time
 import uuid
 import weakref
 from collections import Counter
@@ -33,9 +32,9 @@ from corpusmill.lake.partitions import (
     Attempt,
     DataFileRef,
     PartitionState,
+    next_attempt,
     partition_state,
     partition_states,
-    published_fence,
 )
 from corpusmill.lake.removal import remove_partition
 from corpusmill.lake.scan import scan_files, select_columns
@@ -298,14 +297,7 @@ class Lake:
     def _begin_once(self, table: str, partition: str, *, schema: pa.Schema, location: str | None) -> Attempt:
         loaded = ensure_table(self.catalog, table, schema=schema, location=location)
         loaded = _grow(loaded, schema)
-        newest = published_fence(loaded.properties, partition)
-        attempt = Attempt(
-            table=table,
-            partition=partition,
-            fence=newest["fence"] + 1 if newest else 1,
-            attempt=uuid.uuid4().hex[:16],
-            began=time.time(),
-        )
+        attempt = next_attempt(loaded.properties, table, partition)
         publish_attempt(self.catalog, loaded, attempt)
         return attempt
 
