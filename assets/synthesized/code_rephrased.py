@@ -6,7 +6,8 @@ equal, every doctest is still there, and running them gives what it gave before.
 
 from assets.synthesis import synthesized_assets
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, PromptGenerator, Recipe, Sampling, SeedRule, check
+from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, PromptGenerator, Recipe, SeedRule, check
+from corpusmill.synthesize.sampling import Sampling
 
 RECIPES: dict[str, Recipe] = {
     "documented": Recipe(

@@ -11,11 +11,11 @@ from corpusmill.synthesize.recipe import (
     PrimaryInput,
     PromptGenerator,
     Recipe,
-    Sampling,
     SecondaryInputs,
     SeedRule,
     check,
 )
+from corpusmill.synthesize.sampling import Sampling
 
 _EXEMPLARS = {
     "es": Exemplar(

@@ -13,11 +13,11 @@ from corpusmill.synthesize.recipe import (
     PrimaryInput,
     PromptGenerator,
     Recipe,
-    Sampling,
     SecondaryInputs,
     SeedRule,
     check,
 )
+from corpusmill.synthesize.sampling import Sampling
 
 _SEEDS = SeedRule(languages=("en",), min_characters=400, max_characters=200_000, max_documents=16)
 _PRIMARY = PrimaryInput(max_characters=400, max_chunks=1, prefer="prose")

@@ -6,7 +6,9 @@ n completions return, in the order in which they were asked.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
+
+from corpusmill.synthesize.sampling import Sampling
 
 PROMPT_TOO_LONG = "prompt_too_long"
 """The prompt's tokens and `Sampling.max_tokens` do not fit into the model's window together."""
@@ -20,36 +22,6 @@ ROLES = ("system", "user", "assistant")
 
 class EngineDeadError(RuntimeError):
     """No engine answers any more; the message says what was tried. Work that was committed before stays good."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How tokens are drawn. There is no seed per request: vLLM on CPUs does not survive one."""
-
-    max_tokens: int = 256
-    temperature: float = 0.0
-    """0 takes the likeliest token. Even then answers may differ between runs: batching changes the sums."""
-    top_p: float = 1.0
-    repetition_penalty: float = 1.0
-    """1 changes nothing; above it, tokens that were already used get less likely."""
-    stop: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "stop", tuple(self.stop))
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, got {self.max_tokens}")
-        if self.temperature < 0 or not 0 < self.top_p <= 1 or self.repetition_penalty <= 0:
-            raise ValueError(
-                "sampling needs temperature >= 0, 0 < top_p <= 1 and repetition_penalty > 0, got "
-                f"{self.temperature}, {self.top_p} and {self.repetition_penalty}"
-            )
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "stop": list(self.stop)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        return cls(**value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity, Sampling
+from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity
 from corpusmill.engines.ray_vllm_driver import Patience
+from corpusmill.synthesize.sampling import Sampling
 
 DRIVER = "corpusmill.engines.ray_vllm_driver"
 CLOSE_SECONDS = 10.0

@@ -16,11 +16,11 @@ from corpusmill.engines.inference import (
     Completion,
     EngineDeadError,
     EngineIdentity,
-    Sampling,
     completion_from_answer,
 )
 from corpusmill.engines.named import named_function, split_name
 from corpusmill.fingerprint import code_version
+from corpusmill.synthesize.sampling import Sampling
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-from corpusmill.engines.inference import PROMPT_TOO_LONG, REQUEST_REFUSED, Completion, Sampling, completion_from_answer
+from corpusmill.engines.inference import PROMPT_TOO_LONG, REQUEST_REFUSED, Completion, completion_from_answer
+from corpusmill.synthesize.sampling import Sampling
 
 ABANDONED_SECONDS = 60.0
 """Requests of a client that was silent for so long are thrown out of the batch: it was killed."""

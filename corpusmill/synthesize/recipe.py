@@ -14,6 +14,7 @@ from corpusmill.curate.code_languages import check_code_languages, is_code_langu
 from corpusmill.curate.language_names import check_languages, meant_language
 from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.masking import MASKS
+from corpusmill.synthesize.sampling import Sampling
 from corpusmill.synthesize.verify.registry import check_parameters
 
 MaskKind = Literal["formula", "code"]
@@ -87,33 +88,6 @@ class SecondaryInputs:
 
     exemplars: tuple[Exemplar, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sampling:
-    """How the engine draws an answer."""
-
-    max_tokens: int
-    temperature: float = 0.0
-    top_p: float = 1.0
-    repetition_penalty: float = 1.0
-    stop: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 1 or self.temperature < 0 or not 0 < self.top_p <= 1 or self.repetition_penalty <= 0:
-            raise ValueError(
-                "sampling needs max_tokens >= 1, temperature >= 0, 0 < top_p <= 1 and repetition_penalty > 0, got "
-                f"{self.max_tokens}, {self.temperature}, {self.top_p} and {self.repetition_penalty}"
-            )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "max_tokens": self.max_tokens,
-            "temperature": float(self.temperature),
-            "top_p": float(self.top_p),
-            "repetition_penalty": float(self.repetition_penalty),
-            "stop": list(self.stop),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import COMPLETIONS
-from corpusmill.engines.inference import ChatRequest, Completion, InferenceEngine, Sampling
+from corpusmill.engines.inference import ChatRequest, Completion, InferenceEngine
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import render
+from corpusmill.synthesize.sampling import Sampling
 from corpusmill.synthesize.store import RequestChunk, RetryPolicy, merge, missing, plan_chunks, settled
 from corpusmill.tasks import requests as requests_task
 from corpusmill.tasks.inference import inference_engine

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill.engines.inference import ChatRequest, Sampling, completion_from_answer
+from corpusmill.engines.inference import ChatRequest, completion_from_answer
 from corpusmill.engines.inference_service import InferenceSettings, serve
 from corpusmill.engines.model import Model
 from corpusmill.engines.service import EngineStartError
+from corpusmill.synthesize.sampling import Sampling
 
 MODEL = Model(path=Path("/nowhere/model"), name="m", revision="0" * 32, license="MIT", max_model_len=100)
 
@@ -29,7 +30,7 @@ def test_sampling_survives_json():
 )
 def test_impossible_sampling_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Sampling(**wrong)
+        Sampling(**{"max_tokens": 8, **wrong})
 
 
 @pytest.mark.parametrize(

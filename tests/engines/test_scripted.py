@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, Sampling
+from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError
 from corpusmill.engines.scripted import Fault, ScriptedEngine, scripted_identity
+from corpusmill.synthesize.sampling import Sampling
 
 
 def ask(*contents: str) -> list[ChatRequest]:
@@ -19,7 +20,7 @@ def ask(*contents: str) -> list[ChatRequest]:
 
 
 def test_answers_come_back_in_asked_order_with_their_counts():
-    completions = ScriptedEngine("toy_answers:shout").generate(ask("b c", "a"), Sampling())
+    completions = ScriptedEngine("toy_answers:shout").generate(ask("b c", "a"), Sampling(max_tokens=256))
     assert completions == [
         Completion(request_id="r0", answer="B C", finish_reason="stop", prompt_tokens=2, completion_tokens=2),
         Completion(request_id="r1", answer="A", finish_reason="stop", prompt_tokens=1, completion_tokens=1),
@@ -37,7 +38,7 @@ def test_what_cannot_be_answered_is_a_failure_of_that_request_alone():
 
 
 def test_none_is_an_empty_answer():
-    (completion,) = ScriptedEngine("toy_answers:silent").generate(ask("a"), Sampling())
+    (completion,) = ScriptedEngine("toy_answers:silent").generate(ask("a"), Sampling(max_tokens=256))
     assert (completion.failure, completion.completion_tokens) == ("empty_answer", 0)
 
 
@@ -63,9 +64,9 @@ def test_a_script_that_is_none_is_refused(script):
 
 def test_it_dies_where_planned_and_only_there():
     engine = ScriptedEngine("toy_answers:shout", faults=[Fault(before_request=3, kind="die")])
-    assert len(engine.generate(ask("a", "b"), Sampling())) == 2
+    assert len(engine.generate(ask("a", "b"), Sampling(max_tokens=256))) == 2
     with pytest.raises(EngineDeadError, match="before request 3"):
-        engine.generate(ask("c", "d"), Sampling())
+        engine.generate(ask("c", "d"), Sampling(max_tokens=256))
     assert engine.num_asked == 3
 
 

@@ -15,13 +15,14 @@ import psutil
 import pytest
 
 from corpusmill.engines.engine_folder import EngineFolder
-from corpusmill.engines.inference import ChatRequest, EngineDeadError, Sampling
+from corpusmill.engines.inference import ChatRequest, EngineDeadError
 from corpusmill.engines.inference_service import InferenceSettings
 from corpusmill.engines.lease import lease
 from corpusmill.engines.model import Model, prepare_model
 from corpusmill.engines.processes import end_host_processes, host_processes
 from corpusmill.engines.ray_vllm import RayVllmEngine
 from corpusmill.engines.service import EngineSettings, EngineStartError
+from corpusmill.synthesize.sampling import Sampling
 
 pytestmark = [pytest.mark.vllm, pytest.mark.ray, pytest.mark.slow]
 
@@ -106,7 +107,8 @@ def test_no_requests_need_no_engine(engine):
 def test_two_processes_ask_at_once(server, engine):
     script = (
         "import json, sys\n"
-        "from corpusmill.engines.inference import ChatRequest, Sampling\n"
+        "from corpusmill.engines.inference import ChatRequest\n"
+        "from corpusmill.synthesize.sampling import Sampling\n"
         "from corpusmill.engines.ray_vllm import RayVllmEngine\n"
         "engine = RayVllmEngine(json.loads(sys.argv[1]))\n"
         "asked = [ChatRequest(request_id=str(n), messages=[{'role': 'user', 'content': f'Count to {n}.'}]) for n in range(4)]\n"

@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.document import COMPLETIONS, DOCUMENTS, text_hash
-from corpusmill.synthesize.recipe import PromptGenerator, Recipe, Sampling, SeedRule
+from corpusmill.synthesize.recipe import PromptGenerator, Recipe, SeedRule
 from corpusmill.synthesize.requests import build_requests, render
+from corpusmill.synthesize.sampling import Sampling
 
 SEEDS = DOCUMENTS.append(pa.field("text_file", pa.string()))
 

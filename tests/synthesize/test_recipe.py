@@ -12,11 +12,11 @@ from corpusmill.synthesize.recipe import (
     OutputRule,
     PrimaryInput,
     Recipe,
-    Sampling,
     SecondaryInputs,
     SeedRule,
     check,
 )
+from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import generator, recipe
 
 FULL = recipe(

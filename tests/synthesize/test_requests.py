@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.document import REQUESTS
-from corpusmill.synthesize.recipe import PrimaryInput, Sampling, SeedRule, check
+from corpusmill.synthesize.recipe import PrimaryInput, SeedRule, check
 from corpusmill.synthesize.requests import ask, render
+from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import MODEL, documents, generator, recipe, requests
 
 TEXT = "First part is here.\n\nSecond part is there."

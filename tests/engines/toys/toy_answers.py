@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-from corpusmill.engines.inference import ChatRequest, Sampling
+from corpusmill.engines.inference import ChatRequest
 from corpusmill.engines.scripted import Fault, ScriptedEngine
+from corpusmill.synthesize.sampling import Sampling
 
 THREE_WORDS = "one two three"
 
@@ -27,4 +28,4 @@ if __name__ == "__main__":
     fault = Fault(before_request=1, kind="hold", arrived=arrived, go_on=go_on)
     engine = ScriptedEngine("toy_answers:shout", faults=[fault])
     requests = [ChatRequest(request_id=word, messages=[{"role": "user", "content": word}]) for word in ("a", "b")]
-    print(*(completion.answer for completion in engine.generate(requests, Sampling())), flush=True)
+    print(*(completion.answer for completion in engine.generate(requests, Sampling(max_tokens=256))), flush=True)
