@@ -1,10 +1,11 @@
-"""Running untrusted Python, such as code that a model wrote: limited in time, memory, processes, files and output.
+"""Running untrusted programs, such as code that a model wrote: limited in time, memory, processes, files and output.
 
-A program sees the standard library and an empty folder; no network, no other process, no file of this machine. When it
-ends or its time is up, everything that it started is killed. That needs Linux namespaces, which root and normal users
-have on most machines; where they are forbidden (many containers), running is refused unless the caller accepts weaker
-walls. A batch starts one jail; then a program costs about 10 ms. What a program reports about its own doctests is
-its own word: good against mistakes, not against a program that wants to cheat.
+A program sees its language's standard library and an empty folder; no network, no other process, no file of this
+machine. It is compiled in there, too. When it ends or its time is up, everything that it started is killed. That needs
+Linux namespaces, which root and normal users have on most machines; where they are forbidden (many containers), running
+is refused unless the caller accepts weaker walls. A batch starts one jail; then a Python program costs about 10 ms. What
+a program reports about its own doctests is its own word: good against mistakes, not against a program that wants to
+cheat.
 """
 
 import json
@@ -20,33 +21,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
 
+from corpusmill.engines.sandbox_languages import LIMITS, Language, Program, Step, python_main, toolchain
+from corpusmill.engines.sandbox_limits import Limits as Limits
+from corpusmill.engines.sandbox_limits import SandboxError as SandboxError
+
 JAIL = "corpusmill.engines.sandbox_jail"
 SPARE_SECONDS = 30.0
 """What a jail gets beyond the time of its programs before it is taken for stuck."""
 _SOURCE_ROOT = Path(__file__).parents[2]
 
-
-class SandboxError(RuntimeError):
-    """The sandbox itself failed or was refused by the machine; nothing is known about the program."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What one program may use."""
-
-    cpu_seconds: int = 5
-    wall_seconds: float = 10.0
-    memory_bytes: int = 512 << 20
-    """Address space of each of its processes."""
-    file_bytes: int = 16 << 20
-    """All that it writes into its folder."""
-    num_processes: int = 8
-    """Together they may use as many times `memory_bytes`."""
-    num_files: int = 64
-    output_bytes: int = 64 << 10
-    """Kept of standard output and of standard error each."""
-    require_namespaces: bool = True
-    """False accepts, on every machine, a program that can reach the network and read what its user can read."""
+Outcome = Literal["succeeded", "failed", "killed", "timed_out", "memory_exceeded", "does_not_compile"]
+"""`failed`: it ended with another exit code than 0. `killed`: by a signal, its own or the kernel's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +46,26 @@ class SandboxResult:
     """It was ended because its processor or wall-clock time was up."""
     is_output_cut: bool
     report: str = ""
+    memory_exceeded: bool = False
+    """It was ended because its processes together held more than they may. A single process that is denied memory
+    fails by itself, as its language has it."""
+    compile_failed: bool = False
+    """The compiler ended so, not the program, which did not run."""
 
     @property
     def succeeded(self) -> bool:
-        return self.exit_code == 0 and not self.timed_out
+        return self.exit_code == 0 and not self.timed_out and not self.memory_exceeded
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended, in a word."""
+        if self.compile_failed:
+            return "does_not_compile"
+        if self.timed_out:
+            return "timed_out"
+        if self.memory_exceeded:
+            return "memory_exceeded"
+        return "succeeded" if self.succeeded else "failed" if self.exit_code > 0 else "killed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +107,22 @@ def run_python(source: str, *, limits: Limits | None = None) -> SandboxResult:
 
 
 def run_programs(sources: Sequence[str], *, limits: Limits | None = None) -> list[SandboxResult]:
-    """Run programs one after another, each in a cell of its own; results are in the order of the sources."""
-    return _run([{"source": source, "doctests_of": None} for source in sources], limits or Limits())
+    """Run Python programs one after another, each in a cell of its own; results are in the order of the sources."""
+    return _run([_python_job(source) for source in sources], limits or LIMITS["python"])
+
+
+def run_programs_in(
+    language: Language, programs: Sequence[Program], *, limits: Limits | None = None
+) -> list[SandboxResult]:
+    """Compile and run programs of one language, each in a cell of its own; results are in the order of the programs.
+
+    `limits` are of the run, by default the language's; compiling has its own. Raises SandboxError where the machine does
+    not permit the walls or lacks the language's toolchain, and says what to install.
+    """
+    tools = toolchain(language)
+    limits = limits or LIMITS[language]
+    jobs = [_job(language, program, tools.steps(program, limits)) for program in programs]
+    return _run(jobs, limits, shown=tools.shown)
 
 
 def run_doctests(source: str, *, doctests_of: str | None = None, limits: Limits | None = None) -> DoctestRun:
@@ -120,17 +135,41 @@ def run_doctests(source: str, *, doctests_of: str | None = None, limits: Limits 
 
 def run_doctest_jobs(jobs: Sequence[DoctestJob], *, limits: Limits | None = None) -> list[DoctestRun]:
     """Run several jobs one after another; results are in the order of the jobs."""
-    asked = [{"source": job.source, "doctests_of": job.doctests_of or job.source} for job in jobs]
-    return [_doctest_run(result) for result in _run(asked, limits or Limits())]
+    asked = [_python_job(job.source, doctests_of=job.doctests_of or job.source) for job in jobs]
+    return [_doctest_run(result) for result in _run(asked, limits or LIMITS["python"])]
 
 
-def _run(jobs: list[dict[str, Any]], limits: Limits) -> list[SandboxResult]:
+def _job(language: Language, program: Program, steps: Sequence[Step]) -> dict[str, Any]:
+    """Spell a job for the jail."""
+    python = None
+    if language == "python":
+        main = python_main(program)
+        python = {"source": program.files[main], "file": main, "arguments": program.arguments}
+    spelled = [{**asdict(step), "stdin": "", "python": python} for step in steps]
+    spelled[-1]["stdin"] = program.stdin
+    return {"files": dict(program.files), "steps": spelled}
+
+
+def _python_job(source: str, **asked: Any) -> dict[str, Any]:
+    return {"files": {}, "steps": [{"stdin": "", "python": {"source": source, **asked}}]}
+
+
+def _run(jobs: list[dict[str, Any]], limits: Limits, *, shown: Sequence[str] = ()) -> list[SandboxResult]:
     if not jobs:
         return []
+    seconds = SPARE_SECONDS
+    for job in jobs:
+        job["steps"] = [{**_STEP, "limits": asdict(limits), **step} for step in job["steps"]]
+        seconds += sum(step["limits"]["wall_seconds"] + 1 for step in job["steps"])
     with _folders(0 if limits.require_namespaces else len(jobs)) as folders:
-        asked = [{**job, "folder": folder} for job, folder in zip_longest(jobs, folders)]
-        order = {"jobs": asked, "limits": asdict(limits), "source_root": str(_SOURCE_ROOT)}
-        told = _ask_jail(order, seconds=len(jobs) * (limits.wall_seconds + 1) + SPARE_SECONDS)
+        jobs = [{**job, "folder": folder} for job, folder in zip_longest(jobs, folders)]
+        order = {
+            "num_jobs": len(jobs),
+            "require_namespaces": limits.require_namespaces,
+            "shown": list(shown),
+            "source_root": str(_SOURCE_ROOT),
+        }
+        told = _ask_jail(order, jobs, seconds=seconds)
     refusal = next((answer["refused"] for answer in told if "refused" in answer), None)
     if refusal:
         raise SandboxError(
@@ -138,6 +177,9 @@ def _run(jobs: list[dict[str, Any]], limits: Limits) -> list[SandboxResult]:
             "walls with require_namespaces=False."
         )
     return [SandboxResult(**answer) for answer in told]
+
+
+_STEP = {"argv": (), "is_compile": False, "reserves_addresses": False, "environment": {}}
 
 
 @contextmanager
@@ -155,7 +197,7 @@ def _folders(count: int) -> Iterator[list[str]]:
         yield [str(folder) for folder in folders]
 
 
-def _ask_jail(order: dict[str, Any], *, seconds: float) -> list[dict[str, Any]]:
+def _ask_jail(order: dict[str, Any], jobs: list[dict[str, Any]], *, seconds: float) -> list[dict[str, Any]]:
     jail = subprocess.Popen(
         [sys.executable, "-S", "-s", "-P", "-B", "-W", "ignore", "-m", JAIL],
         stdin=subprocess.PIPE,
@@ -165,8 +207,9 @@ def _ask_jail(order: dict[str, Any], *, seconds: float) -> list[dict[str, Any]]:
         cwd="/",
         start_new_session=True,
     )
+    asked = "\n".join(json.dumps(value) for value in (order, *jobs)) + "\n"
     try:
-        stdout, stderr = jail.communicate(json.dumps(order).encode(), timeout=seconds)
+        stdout, stderr = jail.communicate(asked.encode(), timeout=seconds)
     except subprocess.TimeoutExpired as error:
         raise SandboxError(f"the jail did not end within {seconds:.0f} s and was killed") from error
     finally:
@@ -174,7 +217,7 @@ def _ask_jail(order: dict[str, Any], *, seconds: float) -> list[dict[str, Any]]:
             os.killpg(jail.pid, signal.SIGKILL)
         jail.communicate()
     answers = [json.loads(line) for line in stdout.splitlines()]
-    if len(answers) != len(order["jobs"]) and "refused" not in (answers or [{}])[-1]:
+    if len(answers) != len(jobs) and "refused" not in (answers or [{}])[-1]:
         raise SandboxError(f"the jail ended with exit code {jail.returncode} before its work: {stderr[-2000:]!r}")
     if any("lost" in answer for answer in answers):
         raise SandboxError(f"a cell of the jail ended without a word: {stderr[-2000:]!r}")

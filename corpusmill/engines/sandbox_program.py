@@ -24,9 +24,13 @@ _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 def run_job(job: dict[str, Any]) -> None:
     """Run the job and end this process; exit codes are those of a Python interpreter."""
+    file = job.get("file", "<program>")
+    sys.argv[:] = [file, *job.get("arguments", ())]
+    if "file" in job:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     with _ProgramEnd():
-        namespace = _run(job["source"])
-        if job["doctests_of"] is not None:
+        namespace = _run(job["source"], file)
+        if "doctests_of" in job:
             _report({"module": "ran"})
             for test in _doctests(job["doctests_of"], namespace):
                 _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
@@ -57,10 +61,11 @@ class _ProgramEnd:
         os._exit(code & 0xFF)
 
 
-def _run(source: str) -> dict[str, Any]:
+def _run(source: str, file: str) -> dict[str, Any]:
     module = types.ModuleType("__main__")
+    module.__file__ = file
     sys.modules["__main__"] = module
-    exec(compile(source, "<program>", "exec", dont_inherit=True), module.__dict__)
+    exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
     return module.__dict__
 
 
