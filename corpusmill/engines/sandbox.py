@@ -24,6 +24,7 @@ from typing import Any, Literal
 from corpusmill.engines.sandbox_languages import LIMITS, Language, Program, Step, python_main, toolchain
 from corpusmill.engines.sandbox_limits import Limits as Limits
 from corpusmill.engines.sandbox_limits import SandboxError as SandboxError
+from corpusmill.synthesize.verify.inputs import Call
 
 JAIL = "corpusmill.engines.sandbox_jail"
 SPARE_SECONDS = 30.0
@@ -101,6 +102,28 @@ class DoctestJob:
     doctests_of: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class CallOutcome:
+    """What one call gave, spelled such that two runs can be compared."""
+
+    status: Literal["returned", "raised", "unclear"]
+    """`unclear` when its time, the recursion or the memory ran out."""
+    value: str
+    """The value's text, or the name of the exception's type."""
+    printed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallJob:
+    """Evaluate calls against the code of `source`, one after another, until the time of all of them is spent."""
+
+    source: str
+    calls: Sequence[Call]
+    seconds: float
+    """Of the processor, for one call."""
+    total_seconds: float
+
+
 def run_python(source: str, *, limits: Limits | None = None) -> SandboxResult:
     """Run one program; raises SandboxError where the machine does not permit the walls."""
     return run_programs([source], limits=limits)[0]
@@ -137,6 +160,22 @@ def run_doctest_jobs(jobs: Sequence[DoctestJob], *, limits: Limits | None = None
     """Run several jobs one after another; results are in the order of the jobs."""
     asked = [_python_job(job.source, doctests_of=job.doctests_of or job.source) for job in jobs]
     return [_doctest_run(result) for result in _run(asked, limits or LIMITS["python"])]
+
+
+def run_call_jobs(jobs: Sequence[CallJob], *, limits: Limits | None = None) -> list[dict[int, CallOutcome]]:
+    """Run several jobs one after another; return for each what came of its calls, by number, as far as it got."""
+    asked = [
+        _python_job(
+            job.source,
+            calls=[asdict(call) for call in job.calls],
+            times={"seconds": job.seconds, "total_seconds": job.total_seconds},
+        )
+        for job in jobs
+    ]
+    return [
+        {line.pop("call"): CallOutcome(**line) for line in _reported(result) if "call" in line}
+        for result in _run(asked, limits or LIMITS["python"])
+    ]
 
 
 def _job(language: Language, program: Program, steps: Sequence[Step]) -> dict[str, Any]:
@@ -224,8 +263,12 @@ def _ask_jail(order: dict[str, Any], jobs: list[dict[str, Any]], *, seconds: flo
     return answers
 
 
+def _reported(result: SandboxResult) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.report.splitlines() if line.endswith("}")]
+
+
 def _doctest_run(result: SandboxResult) -> DoctestRun:
-    lines = [json.loads(line) for line in result.report.splitlines() if line.endswith("}")]
+    lines = _reported(result)
     outcomes = {
         (line["name"], line["number"]): ExampleOutcome(source=line["source"], status=line["status"], got=line["got"])
         for line in lines

@@ -112,8 +112,10 @@ def _java() -> Toolchain:
     javac = _executable("javac", install="a JDK (Debian: default-jdk-headless)")
     home = Path(javac).parents[1]
     java, libraries = str(home / "bin" / "java"), str(home / "lib")
-    lean = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-XX:ReservedCodeCacheSize=64m")
-    lean += ("-XX:CompressedClassSpaceSize=64m", "-XX:ActiveProcessorCount=2")
+    lean = (
+        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-XX:ReservedCodeCacheSize=64m"),
+        *("-XX:CompressedClassSpaceSize=64m", "-XX:ActiveProcessorCount=2"),
+    )
 
     def steps(program: Program, limits: Limits) -> list[Step]:
         compiler = [f"-J{option}" for option in ("-Xmx768m", *lean)]
@@ -159,9 +161,11 @@ def _rust() -> Toolchain:
     compiler = os.path.join(sysroot, "bin", "rustc")
 
     def steps(program: Program, limits: Limits) -> list[Step]:
-        options = ("--sysroot", sysroot, "--edition", "2021", "-C", "debuginfo=0", *program.compiler_arguments)
+        main = _main_file(program, ".rs")
+        # Rust's own linker looks for itself in /proc, which the jail does not show.
+        options = ("--sysroot", sysroot, "--edition", "2021", "-C", "debuginfo=0", "-C", "link-arg=-fuse-ld=bfd")
         return [
-            _compile(compiler, *options, "-o", _BINARY, _main_file(program, ".rs"), libraries=f"{sysroot}/lib"),
+            _compile(compiler, *options, *program.compiler_arguments, "-o", _BINARY, main, libraries=f"{sysroot}/lib"),
             Step(argv=(_BINARY, *program.arguments), limits=limits),
         ]
 
@@ -255,22 +259,32 @@ def _sources(program: Program, *endings: str) -> list[str]:
 
 
 def _java_public_class(source: str) -> str | None:
-    found = re.search(
-        r"^\s*public\s+(?:(?:final|abstract|sealed)\s+)*(?:class|record|enum|interface)\s+(\w+)", source, re.M
-    )
+    """Return the name that Java wants the file to have."""
+    kinds = r"(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|record|enum|interface)"
+    found = re.search(rf"\bpublic\s+{kinds}\s+(\w+)", _java_code(source))
     return found[1] if found else None
 
 
 def _java_main_class(program: Program) -> str:
-    """Return the class around the last `main`, or Main where no file seems to have one."""
+    """Return the class of a file's top level around the last `main`, or Main where none seems to have one."""
     found = "Main"
-    for text in program.files.values():
-        before, main, _ = text.rpartition("static void main")
-        classes = re.findall(r"^\s*(?:\w+\s+)*(?:class|record|enum|interface)\s+(\w+)", before, re.M) if main else []
-        if classes:
-            package = re.search(r"^\s*package\s+([\w.]+)\s*;", text, re.M)
-            found = f"{package[1]}.{classes[-1]}" if package else classes[-1]
+    for code in map(_java_code, program.files.values()):
+        package = re.search(r"\bpackage\s+([\w.]+)\s*;", code)
+        outer, depth = None, 0
+        for token in re.finditer(r"([{}])|\b(?:class|record|enum|interface)\s+(\w+)|\bvoid\s+main\s*\(", code):
+            if token[1]:
+                depth += 1 if token[1] == "{" else -1
+            elif token[2] and depth == 0:
+                outer = token[2]
+            elif not token[2] and depth == 1 and outer:
+                found = f"{package[1]}.{outer}" if package else outer
     return found
+
+
+def _java_code(source: str) -> str:
+    """Return the source without its comments and with empty strings."""
+    kinds = r'//[^\n]*|/\*.*?\*/|""".*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    return re.sub(kinds, lambda found: " " if found[0].startswith("/") else '""', source, flags=re.S)
 
 
 def _executable(name: str, *, install: str, also: Path | None = None) -> str:

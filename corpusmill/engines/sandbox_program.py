@@ -1,4 +1,6 @@
-"""Inside the sandbox: run one untrusted program, or the doctests of one text in the namespace of another.
+"""Inside the sandbox: run one untrusted program, or doctests or calls of one text in the namespace of another.
+
+A program is run as a script; for doctests and calls it is imported, so that what it guards with `__main__` does not run.
 
 Only the standard library is used. The process belongs to the program: when it is done, the process ends with its code.
 """
@@ -15,6 +17,8 @@ import types
 from collections.abc import Iterator
 from typing import Any, Self
 
+from corpusmill.engines.sandbox_calls import evaluate
+
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 REPORT = 3
 """File descriptor that takes the outcomes of doctests, one line of JSON each."""
@@ -29,12 +33,16 @@ def run_job(job: dict[str, Any]) -> None:
     if "file" in job:
         sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
     with _ProgramEnd():
-        namespace = _run(job["source"], file)
-        if "doctests_of" in job:
-            _report({"module": "ran"})
-            for test in _doctests(job["doctests_of"], namespace):
-                _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
-            _report({"module": "done"})
+        is_script = "doctests_of" not in job and "calls" not in job
+        namespace = _run(job["source"], file=file, name="__main__" if is_script else "program")
+        if is_script:
+            return
+        _report({"module": "ran"})
+        for test in _doctests(job["doctests_of"], namespace) if "doctests_of" in job else ():
+            _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
+        if "calls" in job:
+            evaluate(job["calls"], namespace, **job["times"], report=_report)
+        _report({"module": "done"})
 
 
 class _ProgramEnd:
@@ -61,10 +69,10 @@ class _ProgramEnd:
         os._exit(code & 0xFF)
 
 
-def _run(source: str, file: str) -> dict[str, Any]:
-    module = types.ModuleType("__main__")
+def _run(source: str, *, file: str, name: str) -> dict[str, Any]:
+    module = types.ModuleType(name)
     module.__file__ = file
-    sys.modules["__main__"] = module
+    sys.modules[name] = module
     exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
     return module.__dict__
 

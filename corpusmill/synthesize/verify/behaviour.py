@@ -1,18 +1,23 @@
 """Behaviour: what the tests of a program said before the rewrite, they must say after it.
 
 Running them is a sandbox's part; here two outcomes are compared. An outcome maps the name of a test to what came of it,
-`passed` or anything else.
+`passed` or anything else. Generated inputs have no expected value: what the original gave in two runs is expected.
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from corpusmill.synthesize.verify.case import Case
 
 PASSED = "passed"
+Outcome = TypeVar("Outcome")
 
 
-def behaves_as_before(case: Case) -> str | None:
-    """Stand in the recipe for the run in the sandbox, which sees all documents at once after every other verifier."""
+def behaves_as_before(case: Case, *, require_tests: bool = False) -> str | None:
+    """Stand in the recipe for the run in the sandbox, which sees all documents at once after every other verifier.
+
+    `require_tests` refuses a seed as `no_tests` when nothing that it does could be compared.
+    """
     raise ValueError("the verifier behaves_as_before runs code: give `accept` a check_code")
 
 
@@ -29,3 +34,8 @@ def behaviour_reason(before: Mapping[str, str], after: Mapping[str, str], *, req
     if set(before) - set(after):
         return "test_lost"
     return None if all(after[name] == PASSED for name in before) else "behaves_differently"
+
+
+def comparable(first: Mapping[int, Outcome], second: Mapping[int, Outcome]) -> dict[int, Outcome]:
+    """Return what the original gave in both of two runs: what chance, time or an address decides is not in it."""
+    return {number: outcome for number, outcome in first.items() if second.get(number) == outcome}
