@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
@@ -57,11 +58,22 @@ class SparkSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceSettings:
-    """The engine of synthesis: `ray_vllm` is a leased Ray cluster with vLLM in it, `scripted` a plain function."""
+    """The engine of synthesis: `ray_vllm` is a leased Ray cluster with vLLM in it, `servers` are OpenAI-compatible servers
+    that others started, `scripted` is a plain function."""
 
     engine: str = "ray_vllm"
     model: str = "smollm2"
-    """A local model folder, or `smollm2`: the small open model that a package carries."""
+    """A local model folder, or `smollm2`: the small open model that a package carries. Of servers, the name they serve."""
+    model_revision: str = ""
+    """For servers: which weights, tokenizer and chat template they serve. No server tells, and it names the answers."""
+    servers: tuple[str, ...] = ()
+    """Base URLs, such as `http://10.0.0.5:8000`."""
+    api_key_variable: str = ""
+    """The environment variable that holds the servers' API key; the key itself is nowhere in the settings."""
+    request_seconds: float = 600.0
+    """The deadline of one request to a server; after it the request is given to another one."""
+    max_concurrency: int = 64
+    """Requests that one server holds at most."""
     model_license: str = "unknown"
     """SPDX identifier of the licence that a local model folder's outputs carry."""
     script: str = ""
@@ -76,11 +88,37 @@ class InferenceSettings:
     startup_seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        _check_choice("inference.engine", self.engine, ("ray_vllm", "scripted"))
+        _check_choice("inference.engine", self.engine, ("ray_vllm", "servers", "scripted"))
         _check_choice("inference.device", self.device, ("cpu", "cuda"))
         if self.engine == "scripted" and not self.script:
             raise ValueError(
                 "inference.engine is scripted, so inference.script must name a function as module:function"
+            )
+        if not isinstance(self.servers, list | tuple):
+            raise ValueError(f'inference.servers must be a list such as ["http://10.0.0.5:8000"], got {self.servers!r}')
+        object.__setattr__(self, "servers", tuple(self.servers))
+        if self.engine == "servers":
+            self._check_servers()
+
+    def _check_servers(self) -> None:
+        if not self.servers:
+            raise ValueError(
+                'inference.engine is servers, so inference.servers must list base URLs such as ["http://10.0.0.5:8000"]'
+            )
+        for url in self.servers:
+            _check_url(url)
+        if len(set(self.servers)) < len(self.servers):
+            raise ValueError(f"inference.servers names a server twice: {', '.join(self.servers)}")
+        if not self.model_revision:
+            raise ValueError(
+                f"inference.engine is servers, so inference.model_revision must say which {self.model} they serve, such as "
+                "its commit on the hub: a server cannot tell, and without it answers of older weights would be taken for "
+                "answers of these"
+            )
+        if self.request_seconds <= 0 or self.max_concurrency < 1:
+            raise ValueError(
+                "inference.request_seconds must be positive and inference.max_concurrency at least 1, got "
+                f"{self.request_seconds} and {self.max_concurrency}"
             )
 
 
@@ -294,9 +332,22 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
+def _check_url(url: Any) -> None:
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"inference.servers must hold URLs such as http://10.0.0.5:8000, got {url!r}")
+    if parts.username or parts.password or parts.query:
+        raise ValueError(
+            f"inference.servers must hold no credentials, as settings are shown: put the key of {parts.hostname} into an "
+            "environment variable and name it in inference.api_key_variable"
+        )
+
+
 def _absolute(uri: str, base: Path) -> str:
     return uri if "://" in uri else str((base / uri).absolute())
 
 
 def _as_dict(value: Any) -> dict[str, Any]:
-    return {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    """Return the fields of a section, as JSON has them."""
+    items = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    return {name: list(item) if isinstance(item, tuple) else item for name, item in items.items()}

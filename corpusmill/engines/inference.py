@@ -31,6 +31,8 @@ class ChatRequest:
     request_id: str
     messages: tuple[Mapping[str, str], ...]
     """Each has `role` (system, user or assistant) and `content`."""
+    schema: Mapping[str, Any] | None = None
+    """JSON schema that the answer must follow, or None for free text."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))

@@ -1,7 +1,7 @@
-"""The engine of synthesis, as the settings choose it: a leased Ray cluster with vLLM in it, or a scripted function."""
+"""The engine of synthesis, as the settings choose it: a leased Ray cluster with vLLM, a pool of servers, or a function."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from corpusmill.engines.inference import EngineIdentity, InferenceEngine
@@ -10,6 +10,8 @@ from corpusmill.engines.lease import lease
 from corpusmill.engines.model import Model, open_model, prepare_model
 from corpusmill.engines.ray_vllm import RayVllmEngine
 from corpusmill.engines.scripted import ScriptedEngine, scripted_identity
+from corpusmill.engines.server_dealer import Patience
+from corpusmill.engines.server_pool import ServerPool
 from corpusmill.engines.service import EngineSettings
 from corpusmill.settings import Settings
 from corpusmill.tasks.tokenizer import PACKAGED, models_folder
@@ -24,6 +26,10 @@ def inference_engine(settings: Settings) -> Iterator[InferenceEngine]:
     if settings.inference.engine == "scripted":
         yield ScriptedEngine(settings.inference.script)
         return
+    if settings.inference.engine == "servers":
+        with closing(server_pool(settings)) as pool:
+            yield pool
+        return
     with lease("inference", inference_engine_settings(settings), state_folder=Path(settings.state_folder)) as endpoint:
         engine = RayVllmEngine(endpoint)
         try:
@@ -36,7 +42,32 @@ def generator(settings: Settings) -> EngineIdentity:
     """Return who will answer, without starting anything: model, revision and licence name the answers."""
     if settings.inference.engine == "scripted":
         return scripted_identity(settings.inference.script)
+    if settings.inference.engine == "servers":
+        return served_identity(settings)
     return local_model(settings).identity("vllm")
+
+
+def server_pool(settings: Settings) -> ServerPool:
+    """Return the pool of the servers that the [inference] section names, once one of them answers."""
+    chosen = settings.inference
+    return ServerPool(
+        chosen.servers,
+        identity=served_identity(settings),
+        patience=Patience(request_seconds=chosen.request_seconds, startup_seconds=chosen.startup_seconds),
+        max_concurrency=chosen.max_concurrency,
+        api_key_variable=chosen.api_key_variable,
+    )
+
+
+def served_identity(settings: Settings) -> EngineIdentity:
+    """Return what servers answer as; where they stand is not told, as it decides no answer."""
+    chosen = settings.inference
+    return EngineIdentity(
+        model=chosen.model,
+        revision=chosen.model_revision,
+        license=chosen.model_license,
+        name="OpenAI-compatible servers",
+    )
 
 
 def local_model(settings: Settings) -> Model:

@@ -1,0 +1,107 @@
+"""A pool of OpenAI-compatible servers (vLLM, SGLang, others) as one inference engine.
+
+The servers are started and ended by others; here they are only asked. Asking is asyncio in a thread of its own, so that
+some hundred requests are under way at once while the engine's callers, any number of threads, just wait. Nothing is
+asked twice but what brought no answer.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+import aiohttp
+
+from corpusmill.engines.chat_server import CONNECT_SECONDS, Access, ChatServer
+from corpusmill.engines.inference import ChatRequest, Completion, EngineIdentity
+from corpusmill.engines.server_dealer import Patience, ServerDealer
+from corpusmill.synthesize.sampling import Sampling
+
+MAX_CONCURRENCY = 64
+"""Requests that one server holds at most; how many it does hold is found out by asking."""
+PATIENCE = Patience()
+
+_T = TypeVar("_T")
+
+
+class ServerPool:
+    """`InferenceEngine` over servers at base URLs, all with the same model. Threads may share it."""
+
+    def __init__(
+        self,
+        servers: Sequence[str],
+        *,
+        identity: EngineIdentity,
+        patience: Patience = PATIENCE,
+        max_concurrency: int = MAX_CONCURRENCY,
+        api_key_variable: str = "",
+    ) -> None:
+        """Wait until a server answers. Raises EngineStartError when none does in time, ValueError for a wrong setting."""
+        self.identity = identity
+        self._api_key = read_key(api_key_variable)
+        self._key_name = f"the variable {api_key_variable}" if api_key_variable else "inference.api_key_variable"
+        self._session: aiohttp.ClientSession | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="server-pool", daemon=True)
+        self._thread.start()
+        try:
+            self._dealer = self._await(self._open(servers, patience, max_concurrency))
+        except BaseException:
+            self.close()
+            raise
+
+    def generate(self, requests: Sequence[ChatRequest], sampling: Sampling) -> list[Completion]:
+        """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
+        return self._await(self._dealer.answer(requests, sampling)) if requests else []
+
+    def close(self) -> None:
+        """Give up what is under way, and disconnect. A second call does nothing."""
+        if self._loop.is_closed():
+            return
+        self._await(self._disconnect())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _open(self, servers: Sequence[str], patience: Patience, max_concurrency: int) -> ServerDealer:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        access = Access(
+            session=self._session,
+            model=self.identity.model,
+            request_seconds=patience.request_seconds,
+            api_key=self._api_key,
+            key_name=self._key_name,
+        )
+        known = [ChatServer(url, access, max_concurrency=max_concurrency) for url in servers]
+        dealer = ServerDealer(known, model=self.identity.model, patience=patience)
+        await dealer.start()
+        return dealer
+
+    async def _disconnect(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        if self._session is not None:
+            await self._session.close()
+
+    def _await(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def read_key(variable: str) -> str | None:
+    """Return the API key in an environment variable, None where no variable is named. The key is in no message."""
+    if not variable:
+        return None
+    key = os.environ.get(variable, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        what = "holds characters that no key has" if key else "is not set"
+        raise ValueError(
+            f"inference.api_key_variable names {variable}, which {what}; set it to the API key of the inference servers"
+        )
+    return key
