@@ -1,10 +1,13 @@
 """Settings: defaults, one file, and a clear word for every mistake in it."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from corpusmill.settings import Settings, load_settings
+
+SERVERS = "[inference]\nengine = 'servers'\nmodel = 'm'\nmodel_revision = '1'\n"
 
 
 def load(folder: Path, text: str) -> Settings:
@@ -33,6 +36,9 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
         tmp_path, '[lake]\nroot = "s3://bucket/lake"\ncatalog = "sqlite:////x.db"\n[prices]\ncpu_hour = 1\n'
     )
     assert Settings.from_json(settings.to_json()) == settings
+    servers = load(tmp_path, f"{SERVERS}servers = ['http://a:1', 'https://b']\n")
+    assert Settings.from_json(json.loads(json.dumps(servers.to_json()))) == servers
+    assert servers.inference.servers == ("http://a:1", "https://b")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +53,17 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
         ),
         ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
         ("[inference]\nengine = 'scripted'\n", "inference.script must name a function"),
+        ("[inference]\nengine = 'servers'\n", "so inference.servers must list base URLs such as"),
+        (
+            "[inference]\nengine = 'servers'\nmodel = 'm'\nservers = ['http://a:1']\n",
+            "inference.model_revision must say which m they serve",
+        ),
+        ("[inference]\nservers = 'http://a:1'\n", "inference.servers must be a list such as .*, got 'http://a:1'"),
+        (f"{SERVERS}servers = ['a:8000']\n", "must hold URLs such as http://10.0.0.5:8000, got 'a:8000'"),
+        (f"{SERVERS}servers = [8000]\n", "must hold URLs such as http://10.0.0.5:8000, got 8000"),
+        (f"{SERVERS}servers = ['http://me:secret@a:1']\n", "put the key of a into an environment variable"),
+        (f"{SERVERS}servers = ['http://a:1', 'http://a:1']\n", "names a server twice: http://a:1, http://a:1"),
+        (f"{SERVERS}servers = ['http://a:1']\nrequest_seconds = 0\n", "request_seconds must be positive"),
         ("[spark]\nengine = 'flink'\n", "spark.engine must be one of spark, plain, got 'flink'"),
         ("launcher = 'moon'\n", "launcher must be one of in_process, subprocess, got 'moon'"),
         ("[lake\n", "is not valid TOML"),

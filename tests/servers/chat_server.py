@@ -30,6 +30,7 @@ FAULTS = ("error", "refuse", "hang", "broken", "reset")
 class Plan:
     """What the server is, and what goes wrong with it."""
 
+    host: str = "127.0.0.1"
     port: int = 0
     model: str = "toy"
     key: str = ""
@@ -84,7 +85,7 @@ class ChatServer:
         self.log = open(plan.log, "a", buffering=1) if plan.log else None  # noqa: SIM115 (as long as the process)
 
     async def serve(self) -> None:
-        server = await asyncio.start_server(self.connected, "127.0.0.1", self.plan.port, backlog=1024)
+        server = await asyncio.start_server(self.connected, self.plan.host, self.plan.port, backlog=1024)
         print(server.sockets[0].getsockname()[1], flush=True)
         async with server:
             await server.serve_forever()
@@ -242,11 +243,7 @@ class RunningServer:
     """A server in a process of its own, as a test sees it."""
 
     process: "subprocess.Popen[str]"
-    port: int
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    url: str
 
     def counts(self) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.url}/stats") as reply:
@@ -263,7 +260,7 @@ def start_server(plan: Plan) -> RunningServer:
         cwd=ROOT,
     )
     assert process.stdout is not None
-    return RunningServer(process=process, port=int(process.stdout.readline()))
+    return RunningServer(process=process, url=f"http://{plan.host}:{int(process.stdout.readline())}")
 
 
 def end_server(server: RunningServer) -> None:
