@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from corpusmill.engines.tuning import EngineTuning
 from corpusmill.lake.store import LakeSettings, Store, StoreSettings
 
 SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
@@ -86,6 +87,10 @@ class InferenceSettings:
     chunk_requests: int = 32
     linger_seconds: float = 30.0
     startup_seconds: float = 600.0
+    tuned: bool = True
+    """Whether the winner of tuning/<model>/<device> is taken where there is one for this model and device."""
+    tuning: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of EngineTuning; what stands here is taken whatever a tuning table says."""
 
     def __post_init__(self) -> None:
         _check_choice("inference.engine", self.engine, ("ray_vllm", "servers", "scripted"))
@@ -99,6 +104,12 @@ class InferenceSettings:
         object.__setattr__(self, "servers", tuple(self.servers))
         if self.engine == "servers":
             self._check_servers()
+        if not isinstance(self.tuning, Mapping):
+            raise ValueError(f"[inference.tuning] must be a table of engine settings, got {self.tuning!r}")
+        try:
+            EngineTuning.from_json(self.tuning)
+        except ValueError as error:
+            raise ValueError(f"[inference.tuning] {error}") from error
 
     def _check_servers(self) -> None:
         if not self.servers:
@@ -303,9 +314,9 @@ def _section(kind: type, value: Mapping[str, Any], where: str) -> Any:
 
 
 def _check_type(value: Any, kind: Any, where: str) -> None:
-    kinds: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float)}
+    kinds: dict[Any, tuple[type, ...]] = {str: (str,), int: (int,), float: (int, float), bool: (bool,)}
     wanted = kinds.get(kind)
-    if wanted and (not isinstance(value, wanted) or isinstance(value, bool)):
+    if wanted and (not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool)):
         raise ValueError(f"{where} must be a {kind.__name__}, got {value!r}")
 
 

@@ -52,6 +52,12 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
             "must be one of warc, wet, arc, html, text, parquet, jsonl, package, checkout, got 'wark'",
         ),
         ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
+        ("[inference]\ntuned = 1\n", r"\[inference\] tuned must be a bool, got 1"),
+        ("[inference]\ntuning = 1\n", r"\[inference.tuning\] must be a table of engine settings, got 1"),
+        (
+            "[inference.tuning]\nmax_num_seq = 1\n",
+            r"\[inference.tuning\] unknown engine setting 'max_num_seq'; did you",
+        ),
         ("[inference]\nengine = 'scripted'\n", "inference.script must name a function"),
         ("[inference]\nengine = 'servers'\n", "so inference.servers must list base URLs such as"),
         (

@@ -19,6 +19,7 @@ from corpusmill.engines.model import Model
 from corpusmill.engines.ray_connection import start_cluster
 from corpusmill.engines.ray_vllm_driver import await_return
 from corpusmill.engines.service import EngineStartError
+from corpusmill.engines.tuning import UNTUNED, EngineTuning
 from corpusmill.engines.vllm_actor import VllmActor
 
 NAMESPACE = "corpusmill-inference"
@@ -38,13 +39,11 @@ class InferenceSettings:
     device: Literal["cpu", "cuda"] = "cpu"
     max_model_len: int | None = None
     """Tokens of prompt and answer together; None takes the model's own window, which costs memory."""
-    dtype: str = "bfloat16"
     kv_cache_gib: float | None = None
     """Per engine. None is 1 GiB on a CPU, and on a GPU what vLLM finds free."""
     threads_per_engine: int | None = None
     """CPU threads; None shares the cores of this machine between the engines."""
-    max_num_seqs: int = 64
-    """Requests in the running batch of one engine."""
+    tuning: EngineTuning = UNTUNED
     max_restarts: int = 3
     """How often each engine may be started again after its process died."""
     startup_seconds: float = 240.0
@@ -52,16 +51,21 @@ class InferenceSettings:
     def __post_init__(self) -> None:
         if self.device not in ("cpu", "cuda"):
             raise ValueError(f"device must be cpu or cuda, got {self.device!r}")
-        if self.num_engines < 1 or self.max_num_seqs < 1 or self.max_restarts < 0 or self.startup_seconds <= 0:
+        if self.num_engines < 1 or self.max_restarts < 0 or self.startup_seconds <= 0:
             raise ValueError(
-                "an inference server needs num_engines and max_num_seqs of at least 1, max_restarts of at least 0 and "
-                f"a positive startup_seconds, got {self.num_engines}, {self.max_num_seqs}, {self.max_restarts} and "
-                f"{self.startup_seconds}"
+                "an inference server needs num_engines of at least 1, max_restarts of at least 0 and a positive "
+                f"startup_seconds, got {self.num_engines}, {self.max_restarts} and {self.startup_seconds}"
             )
         if self.window > self.model.max_model_len:
             raise ValueError(
                 f"max_model_len may be at most the window of {self.model.name}, {self.model.max_model_len}, "
                 f"got {self.max_model_len}"
+            )
+        batch = self.tuning.max_num_batched_tokens
+        if self.tuning.enable_chunked_prefill is False and batch and batch < self.window:
+            raise ValueError(
+                "without chunked prefill a prompt must fit into one step: max_num_batched_tokens must be at least the "
+                f"window of {self.window} tokens, got {batch}"
             )
 
     @property
@@ -73,17 +77,23 @@ class InferenceSettings:
         return self.threads_per_engine or max(1, len(os.sched_getaffinity(0)) // self.num_engines)
 
     @property
+    def num_gpus(self) -> int:
+        """GPUs of one engine."""
+        return (self.tuning.tensor_parallel_size or 1) if self.device == "cuda" else 0
+
+    @property
     def kv_cache_bytes(self) -> int | None:
         if self.kv_cache_gib is None:
             return 1 << 30 if self.device == "cpu" else None
         return int(self.kv_cache_gib * (1 << 30))
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "model": self.model.to_json()}
+        return {**asdict(self), "model": self.model.to_json(), "tuning": self.tuning.to_json()}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        return cls(**{**value, "model": Model.from_json(value["model"])})
+        parts = {"model": Model.from_json(value["model"]), "tuning": EngineTuning.from_json(value["tuning"])}
+        return cls(**{**value, **parts})
 
 
 def serve(settings: dict[str, Any], state_folder: Path) -> "InferenceService":
@@ -161,16 +171,15 @@ class InferenceService:
             raise EngineStartError(f"an engine could not start: {reason}\n{self._log_tails()}") from error
 
     def _describe(self, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        version = next(iter(facts.values()))["version"]
-        name = f"vllm {version} {self._settings.device} {self._settings.dtype}"
+        fact = next(iter(facts.values()))
         return {
             "address": self._address,
             "namespace": NAMESPACE,
             "token_file": str(self._token_file),
             "engines": sorted(facts),
-            "window": self._settings.max_num_seqs,
+            "window": requests_held(fact["max_num_seqs"]),
             "startup_seconds": self._settings.startup_seconds,
-            "identity": self._settings.model.identity(name).to_json(),
+            "identity": self._settings.model.identity(engine_name(self._settings, fact)).to_json(),
         }
 
     def _log_tails(self) -> str:
@@ -182,7 +191,7 @@ def _start_ray(settings: InferenceSettings, *, folder: Path, token_file: Path) -
     return start_cluster(
         token_file=token_file,
         num_cpus=settings.num_engines * settings.threads,
-        num_gpus=settings.num_engines if settings.device == "cuda" else 0,
+        num_gpus=settings.num_engines * settings.num_gpus,
         object_store_memory=OBJECT_STORE_BYTES,
         namespace=NAMESPACE,
         _temp_dir=str(folder),
@@ -197,28 +206,41 @@ def _start_engine(name: str, settings: InferenceSettings) -> Any:
         name=name,
         lifetime="detached",
         num_cpus=settings.threads,
-        num_gpus=1 if settings.device == "cuda" else 0,
+        num_gpus=settings.num_gpus,
         max_restarts=settings.max_restarts,
         max_concurrency=10_000,
-        runtime_env={"env_vars": _engine_environment(settings)},
+        runtime_env={"env_vars": engine_environment(settings)},
     )
-    return placed.remote(_engine_args(settings))
+    return placed.remote(engine_args(settings))
 
 
-def _engine_args(settings: InferenceSettings) -> dict[str, Any]:
+def engine_name(settings: InferenceSettings, facts: Mapping[str, Any]) -> str:
+    """Return the engine's name, kept beside each answer: its version, device and number type, and its quantisation."""
+    return f"vllm {facts['version']} {settings.device} {facts['dtype']}{settings.tuning.model_suffix}"
+
+
+def requests_held(max_num_seqs: int) -> int:
+    """Return how many requests of one call an engine holds: a full batch, and a few that wait for a place in it.
+
+    With none waiting, a place that got free stays empty until the next request has come from the client's process.
+    """
+    return max_num_seqs + max(4, max_num_seqs // 4)
+
+
+def engine_args(settings: InferenceSettings) -> dict[str, Any]:
+    """Return vLLM's EngineArgs for one engine of `settings`."""
     return {
         "model": str(settings.model.path),
         "max_model_len": settings.window,
-        "dtype": settings.dtype,
-        "max_num_seqs": settings.max_num_seqs,
         "kv_cache_memory_bytes": settings.kv_cache_bytes,
-        "enforce_eager": settings.device == "cpu",
+        **settings.tuning.engine_args(settings.device),
         "disable_log_stats": True,
         "seed": 0,
     }
 
 
-def _engine_environment(settings: InferenceSettings) -> dict[str, str]:
+def engine_environment(settings: InferenceSettings) -> dict[str, str]:
+    """Return what the process of an engine needs in its environment."""
     return {
         "DO_NOT_TRACK": "1",
         "HF_HUB_OFFLINE": "1",

@@ -56,7 +56,13 @@ class VllmActor:
         """Return what this engine is, once it can answer."""
         import vllm
 
-        return {"pid": os.getpid(), "version": vllm.__version__}
+        chosen = self._engine.vllm_config
+        return {
+            "pid": os.getpid(),
+            "version": vllm.__version__,
+            "dtype": str(chosen.model_config.dtype).removeprefix("torch."),
+            "max_num_seqs": chosen.scheduler_config.max_num_seqs,
+        }
 
     async def attend(self, client: str) -> int:
         """Note that `client` still waits, and return the number of steps so far: an engine that stands still is stuck."""
