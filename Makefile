@@ -1,6 +1,6 @@
 # Few commands. `make demo` and `make test` are complete on a fresh machine; the others too.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test check bench lock clean
+.PHONY: help setup demo tune dev test check bench lock clean
 bin := .venv/bin
 
 help: ## say what there is
@@ -11,6 +11,9 @@ setup: ## make .venv from the lock; does nothing where it is up to date
 
 demo: setup ## real pages, code and STEM text to a streamed mixture, on the sample
 	@$(bin)/corpusmill demo
+
+tune: demo ## find the fastest engine settings on the sample's prompts; synthesis then uses them (about an hour)
+	@$(bin)/corpusmill materialize --assets tuning/smollm2/cpu
 
 dev: setup ## the Dagster UI and its daemon
 	@$(bin)/corpusmill dev

@@ -13,6 +13,7 @@ import dagster as dg
 import assets
 from assets.mixed.mixtures import MIXTURES, mixture_inputs
 from corpusmill.settings import Settings, load_settings
+from jobs.asset_graph import BESIDE_THE_WAY
 from jobs.due import JobAssets, job_assets
 from jobs.retention import retention_job, retention_schedule
 from jobs.schedules import nightly_schedules
@@ -25,14 +26,14 @@ from sensors.idle_engines import idle_engines
 from sensors.mix_inputs import mix_inputs
 from sensors.new_snapshots import new_snapshots
 
-STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed")
+STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed", "tuning")
 
 
 def build(settings: Settings) -> dg.Definitions:
     """Return everything: assets, jobs, schedules, sensors and the resources that `settings` chooses."""
     everything = all_assets()
     jobs = stage_jobs(everything)
-    members = [job_members(everything, job.name) for job in jobs]
+    members = [job_members(everything, job.name) for job in jobs if job.name.split("_")[0] not in BESIDE_THE_WAY]
     sensors = [
         *(new_snapshots(dataset) for dataset in source_datasets(everything)),
         failed_partitions(),
@@ -55,6 +56,11 @@ PLAN = dg.AssetKey(["mixed", "mixtures", "plan"])
 def all_assets() -> list[dg.AssetsDefinition]:
     """Return the assets of every stage, in the order of the stages and of their modules' names."""
     return [asset for stage in STAGES for module in stage_modules(stage) for asset in module.ASSETS]
+
+
+def way_assets() -> list[dg.AssetsDefinition]:
+    """Return the assets that the whole way makes."""
+    return [asset for asset in all_assets() if asset.key.path[0] not in BESIDE_THE_WAY]
 
 
 def stage_modules(stage: str) -> list[ModuleType]:

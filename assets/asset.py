@@ -28,6 +28,8 @@ KINDS = {
     "urls": {"python", "iceberg"},
     "url_versions": {"python", "iceberg"},
     "span_index": {"python", "iceberg"},
+    "cpu": {"vllm", "iceberg"},
+    "cuda": {"vllm", "iceberg"},
 }
 """By table; every other table is curated by Spark."""
 UNPARTITIONED = "all"

@@ -236,3 +236,30 @@ def document_id(source: str, snapshot: str, locator: str) -> str:
 def text_hash(text: str | memoryview) -> str:
     """Return the content hash of a text, or of its UTF-8 (32 hex digits of SHA-256)."""
     return hashlib.sha256(text.encode("utf-8") if isinstance(text, str) else text).hexdigest()[:32]
+
+
+TUNING = pa.schema(
+    [
+        pa.field("trial", pa.string(), nullable=False),
+        pa.field("candidate", pa.string(), nullable=False),
+        pa.field("settings", pa.string(), nullable=False),
+        pa.field("tier", pa.int32(), nullable=False),
+        pa.field("repeat", pa.int32(), nullable=False),
+        pa.field("requests", pa.int32(), nullable=False),
+        pa.field("answered", pa.int32(), nullable=False),
+        pa.field("prompt_tokens", pa.int64(), nullable=False),
+        pa.field("output_tokens", pa.int64(), nullable=False),
+        pa.field("seconds", pa.float64(), nullable=False),
+        pa.field("start_seconds", pa.float64(), nullable=False),
+        pa.field("tokens_per_second", pa.float64(), nullable=False),
+        pa.field("agreement", pa.float64()),
+        pa.field("failure", pa.string()),
+        pa.field("message", pa.string()),
+        pa.field("beginnings", pa.list_(pa.string())),
+        pa.field("device", pa.string(), nullable=False),
+        pa.field("engine", pa.string(), nullable=False),
+        pa.field("model", pa.string(), nullable=False),
+        pa.field("model_revision", pa.string(), nullable=False),
+    ]
+)
+"""One trial of engine settings (see `corpusmill.tune.trial`). `trial` is the fingerprint of all that it measured."""

@@ -13,6 +13,8 @@ from jobs.graphql import Instance
 
 UNPARTITIONED = ""
 """The one partition of an asset that has no partitions."""
+BESIDE_THE_WAY = ("tuning",)
+"""Stages that no row passes on its way to a mixture: they are made only when they are named."""
 
 GRAPH = """
 { assetNodes {
@@ -92,10 +94,13 @@ def _set_name(definition: Mapping[str, Any]) -> str:
 
 
 def select_assets(graph: Collection[str], patterns: Iterable[str]) -> list[str]:
-    """Return the keys that are named, lie in a named folder (`curated/web`) or match a pattern (`curated/*/documents`)."""
+    """Return the keys that are named, lie in a named folder (`curated/web`) or match a pattern (`curated/*/documents`).
+
+    A pattern that leaves the stage open takes those of the whole way only.
+    """
     chosen: dict[str, None] = {}
     for pattern in patterns:
-        found = [key for key in graph if key == pattern or key.startswith(f"{pattern}/") or fnmatchcase(key, pattern)]
+        found = [key for key in graph if _is_meant(key, pattern)]
         if not found:
             folders = {"/".join(key.split("/")[:depth]) for key in graph for depth in (1, 2)}
             raise ValueError(
@@ -104,6 +109,13 @@ def select_assets(graph: Collection[str], patterns: Iterable[str]) -> list[str]:
             )
         chosen |= dict.fromkeys(found)
     return list(chosen)
+
+
+def _is_meant(key: str, pattern: str) -> bool:
+    if key == pattern or key.startswith(f"{pattern}/"):
+        return True
+    is_open = pattern.startswith("*") and key.split("/")[0] in BESIDE_THE_WAY
+    return fnmatchcase(key, pattern) and not is_open
 
 
 def select_partitions(

