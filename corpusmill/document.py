@@ -205,9 +205,13 @@ COMPLETIONS = pa.schema(
         pa.field("prompt_tokens", pa.int32()),
         pa.field("completion_tokens", pa.int32()),
         pa.field("engine", pa.string(), nullable=False),
+        pa.field("step", pa.string()),
     ]
 )
-"""What the engine answered, once per request. `failure` names why there is no answer."""
+"""What came back, once per ask. `failure` names why there is no answer; `step` is the recipe's step that asked.
+
+A tool's answer has no tokens, and names the tool and its version as its engine.
+"""
 
 SYNTHESIZED = DOCUMENTS.append(pa.field("reject_reason", pa.string()))
 """One row per output: accepted ones have no `reject_reason`; rejected ones stay with theirs and are never read as documents."""

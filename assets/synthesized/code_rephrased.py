@@ -6,7 +6,9 @@ equal, every doctest is still there, and running them gives what it gave before.
 
 from assets.synthesis import synthesized_assets
 from corpusmill.dedup.parameters import DedupParameters
-from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, PromptGenerator, Recipe, SeedRule, check
+from corpusmill.synthesize.check import check
+from corpusmill.synthesize.generators.prompt import PromptGenerator
+from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, Recipe, SeedRule
 from corpusmill.synthesize.sampling import Sampling
 
 RECIPES: dict[str, Recipe] = {

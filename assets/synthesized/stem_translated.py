@@ -5,15 +5,15 @@ English to Spanish, 97 in 100 are between 0.67 and 1.30 times as long, markup in
 """
 
 from assets.synthesis import synthesized_assets
+from corpusmill.synthesize.check import check
+from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.recipe import (
     Exemplar,
     OutputRule,
     PrimaryInput,
-    PromptGenerator,
     Recipe,
     SecondaryInputs,
     SeedRule,
-    check,
 )
 from corpusmill.synthesize.sampling import Sampling
 

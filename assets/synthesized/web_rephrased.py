@@ -7,15 +7,14 @@ other words it speaks about the task instead of doing it.
 """
 
 from assets.synthesis import synthesized_assets
+from corpusmill.synthesize.check import Check, check
+from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.recipe import (
-    Check,
     Exemplar,
     PrimaryInput,
-    PromptGenerator,
     Recipe,
     SecondaryInputs,
     SeedRule,
-    check,
 )
 from corpusmill.synthesize.sampling import Sampling
 

@@ -32,7 +32,7 @@ class ChatRequest:
     messages: tuple[Mapping[str, str], ...]
     """Each has `role` (system, user or assistant) and `content`."""
     schema: Mapping[str, Any] | None = None
-    """JSON schema that the answer must follow, or None for free text."""
+    """JSON schema that the answer must follow, or None for free text. A scripted engine leaves that to its script."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "messages", tuple(self.messages))

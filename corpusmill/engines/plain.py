@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from corpusmill.engines.named import named_function
+from corpusmill.named import named_function
 
 
 class PlainEngine:

@@ -14,9 +14,9 @@ import psutil
 import pyarrow as pa
 
 from corpusmill.engines.engine import EngineFailedError
-from corpusmill.engines.named import named_function, split_name
 from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.worker_path import worker_path
+from corpusmill.named import named_function, split_name
 
 OBJECT_STORE_BYTES = 256 << 20
 """Shared memory of a local Ray. Calls and outcomes are small; the rows of the lake never lie there."""

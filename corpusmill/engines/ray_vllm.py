@@ -45,7 +45,10 @@ class RayVllmEngine:
         """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
         if not requests:
             return []
-        asked = [{"request_id": request.request_id, "messages": list(request.messages)} for request in requests]
+        asked = [
+            {"request_id": request.request_id, "messages": list(request.messages), "schema": request.schema}
+            for request in requests
+        ]
         told = self._ask({"ask": "generate", "requests": asked, "sampling": sampling.to_json()})
         if "dead" in told:
             raise EngineDeadError(told["dead"])

@@ -18,8 +18,8 @@ from corpusmill.engines.inference import (
     EngineIdentity,
     completion_from_answer,
 )
-from corpusmill.engines.named import named_function, split_name
 from corpusmill.fingerprint import code_version
+from corpusmill.named import named_function, split_name
 from corpusmill.synthesize.sampling import Sampling
 
 

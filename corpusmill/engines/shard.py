@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.counts import Counts
-from corpusmill.engines.named import named_function
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.files import ShardWriter, WrittenFile
 from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.named import named_function
 
 MAX_SAMPLES = 10
 """Sample rows that one shard may report; further ones are not kept."""

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.engines.engine import Engine, EngineFailedError
-from corpusmill.engines.named import split_name
 from corpusmill.engines.shard import (
     MAX_SAMPLES,
     Examples,
@@ -31,6 +30,7 @@ from corpusmill.lake.files import WrittenFile
 from corpusmill.lake.partitions import Attempt
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
+from corpusmill.named import split_name
 
 MAX_FAILURES = 10
 """Failed shards after which the rest is given up: the fault is in the function, not in a shard."""

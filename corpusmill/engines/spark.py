@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from corpusmill.engines.engine import EngineFailedError
-from corpusmill.engines.named import named_function, split_name
+from corpusmill.named import named_function, split_name
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

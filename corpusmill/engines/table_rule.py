@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.engines.engine import Engine
-from corpusmill.engines.named import named_function
+from corpusmill.named import named_function
 
 DEFAULT_SLICE_ROWS = 1024
 

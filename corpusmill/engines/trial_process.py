@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from corpusmill.engines.inference import ChatRequest, Completion, InferenceEngine
-from corpusmill.engines.named import named_function
+from corpusmill.named import named_function
 from corpusmill.synthesize.sampling import Sampling
 from corpusmill.tune.trial import beginning
 

@@ -70,7 +70,7 @@ class VllmActor:
         return self._num_steps
 
     async def answer(self, client: str, request: dict[str, Any], sampling: dict[str, Any]) -> Completion | None:
-        """Return the completion of one request (`request_id`, `messages`), or None when its client fell silent."""
+        """Return the completion of one request (`request_id`, `messages`, `schema`), or None when its client fell silent."""
         self._heard[client] = time.monotonic()
         try:
             return await self._complete(client, request, Sampling.from_json(sampling))
@@ -82,7 +82,7 @@ class VllmActor:
         request_id, prompt = request["request_id"], self._tokenize(request["messages"])
         if len(prompt) + sampling.max_tokens > self._window:
             return Completion(request_id=request_id, failure=PROMPT_TOO_LONG, prompt_tokens=len(prompt))
-        output = await self._ask(client, prompt, _sampling_params(sampling))
+        output = await self._ask(client, prompt, _sampling_params(sampling, request["schema"]))
         if output is None:
             return None
         return completion_from_answer(
@@ -151,12 +151,13 @@ class _Refused(ValueError):
     """A request that cannot be asked."""
 
 
-def _sampling_params(sampling: Sampling) -> Any:
+def _sampling_params(sampling: Sampling, schema: dict[str, Any] | None) -> Any:
     from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind
+    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     try:
-        return SamplingParams(**sampling.to_json(), output_kind=RequestOutputKind.FINAL_ONLY)
+        form = None if schema is None else StructuredOutputsParams(json=schema)
+        return SamplingParams(**sampling.to_json(), output_kind=RequestOutputKind.FINAL_ONLY, structured_outputs=form)
     except ValueError as error:
         raise _Refused(f"vLLM refused the sampling settings: {error}") from error
 

@@ -1,12 +1,14 @@
 """The verdict: completions become documents. One row per seed asked, with the reason where it is not accepted.
 
-A seed's chunks are parsed, get their formulas back, pass the verifiers of a chunk, are stitched, and pass those of a
-document. in = accepted + rejected(reason) + failed(reason), always: a seed with a chunk that has no answer is failed.
+The recipe's program is replayed on each chunk of a seed from the answers that there are. What it ends with is parsed,
+gets its formulas back, passes the verifiers of a chunk, is stitched, and passes those of a document. A program that gave
+up rejects its seed. in = accepted + rejected(reason) + failed(reason), always: a seed with a chunk that has no answer is
+failed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -15,10 +17,15 @@ import pyarrow as pa
 from corpusmill.counts import Counts
 from corpusmill.document import SYNTHESIZED, document_id, text_hash
 from corpusmill.synthesize.answer import parse_answer
+from corpusmill.synthesize.ask_ids import Answerer, Tools
+from corpusmill.synthesize.asking import Answer, Ask, Failed, Finished, GivenUp, Waiting, advance
+from corpusmill.synthesize.check import Scope
 from corpusmill.synthesize.chunk import stitch
+from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.masking import unmask
-from corpusmill.synthesize.recipe import Recipe, Scope
-from corpusmill.synthesize.requests import Generator, Prompt, open_prompts
+from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.requests import NO_TOOLS, Opened, open_requests
+from corpusmill.synthesize.store import AnswerStore
 from corpusmill.synthesize.verify.case import Case, DetectLanguage
 from corpusmill.synthesize.verify.language import detect
 from corpusmill.synthesize.verify.registry import EXECUTES, refusal
@@ -33,24 +40,27 @@ CheckCode = Callable[[list[str], list[str]], list[str | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Instruments:
-    """What verifiers need from outside."""
+    """What programs and verifiers need from outside."""
 
     check_code: CheckCode | None = None
     detect_language: DetectLanguage = detect
+    tools: Tools = field(default_factory=lambda: NO_TOOLS)
+    """What recipes may call. Here only their versions matter: nothing is called again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Output:
     """One seed with its answers put together, on its way through the verifiers."""
 
-    prompts: Sequence[Prompt]
+    inputs: Sequence[Opened]
     text: str
-    reason: str | None = field(default=None)
+    meta: Mapping[str, str] = field(default_factory=dict)
+    reason: str | None = None
 
     @property
     def seed_text(self) -> str:
         """The part of the seed that was asked about."""
-        return "".join(prompt.chunk for prompt in self.prompts)
+        return "".join(opened.chunk for opened in self.inputs)
 
 
 def accept(
@@ -59,7 +69,7 @@ def accept(
     documents: pa.Table,
     *,
     recipe: Recipe,
-    identity: Generator,
+    identity: Answerer,
     instruments: Instruments = Instruments(),
 ) -> pa.Table:
     """Return SYNTHESIZED for every seed of `requests`, in their order; the chunks of a seed must be there together.
@@ -68,11 +78,11 @@ def accept(
     """
     if instruments.check_code is None and any(item.verifier == EXECUTES for item in recipe.verifiers):
         raise ValueError(f"recipe {recipe.name!r} has the verifier {EXECUTES}, which needs check_code; none was given")
-    answers = {row["request_id"]: row for row in completions.to_pylist()}
-    prompts = open_prompts(requests, documents, recipe)
+    answers = AnswerStore([completions])
+    inputs = open_requests(requests, documents, recipe, instruments.tools)
     outputs = [
         _judged(_collected(list(group), answers, recipe, instruments), recipe, instruments)
-        for _, group in groupby(prompts, key=lambda prompt: prompt.request["doc_id"])
+        for _, group in groupby(inputs, key=lambda opened: opened.request["doc_id"])
     ]
     outputs = _executed(outputs, recipe, instruments)
     rows = [_row(output, recipe, identity) for output in outputs]
@@ -87,52 +97,65 @@ def acceptance_counts(synthesized: pa.Table) -> Counts:
     return Counts(rows_in=synthesized.num_rows, kept=reasons[None], dropped=dropped, failed=failed)
 
 
-def _collected(
-    prompts: Sequence[Prompt], answers: dict[str, dict[str, Any]], recipe: Recipe, instruments: Instruments
-) -> _Output:
-    """Parse, restore and stitch the answers to one seed's chunks; the first chunk with a reason decides."""
-    _check_complete(prompts)
-    failure = next((reason for prompt in prompts if (reason := _failure(prompt, answers))), None)
+def _collected(inputs: Sequence[Opened], answers: AnswerStore, recipe: Recipe, instruments: Instruments) -> _Output:
+    """Parse, restore and stitch what came of one seed's chunks; the first chunk with a reason decides."""
+    _check_complete(inputs)
+    ends = [_end(opened, answers, recipe, instruments.tools) for opened in inputs]
+    failure = next((end.reason for end in ends if isinstance(end, Failed)), None)
     if failure is not None:
-        return _Output(prompts=prompts, text="", reason=f"{FAILED}{failure}")
-    parts = [_part(prompt, answers[prompt.request["request_id"]], recipe, instruments) for prompt in prompts]
+        return _Output(inputs=inputs, text="", reason=f"{FAILED}{failure}")
+    reached = [end for end in ends if not isinstance(end, Failed)]
+    parts = [_part(opened, end, recipe, instruments) for opened, end in zip(inputs, reached, strict=True)]
     text = stitch(
         [text for text, _ in parts],
-        text=str(prompts[0].seed["text"]),
-        spans=[(prompt.request["start"], prompt.request["end"]) for prompt in prompts],
+        text=str(inputs[0].seed["text"]),
+        spans=[(opened.request["start"], opened.request["end"]) for opened in inputs],
         separator=recipe.primary.separator,
     )
-    return _Output(prompts=prompts, text=text, reason=next((reason for _, reason in parts if reason), None))
+    reason = next((reason for _, reason in parts if reason), None)
+    return _Output(inputs=inputs, text=text, meta=_meta(reached), reason=reason)
 
 
-def _check_complete(prompts: Sequence[Prompt]) -> None:
-    places = [prompt.request["chunk"] for prompt in prompts]
-    if places != list(range(prompts[0].request["num_chunks"])):
+def _check_complete(inputs: Sequence[Opened]) -> None:
+    places = [opened.request["chunk"] for opened in inputs]
+    if places != list(range(inputs[0].request["num_chunks"])):
         raise ValueError(
-            f"the {prompts[0].request['num_chunks']} chunks of document {prompts[0].seed['doc_id']} must stand "
+            f"the {inputs[0].request['num_chunks']} chunks of document {inputs[0].seed['doc_id']} must stand "
             f"together and in order among the requests, got chunks {places}"
         )
 
 
-def _failure(prompt: Prompt, answers: dict[str, dict[str, Any]]) -> str | None:
-    answer = answers.get(prompt.request["request_id"])
-    return NOT_ANSWERED if answer is None else answer["failure"]
+def _end(opened: Opened, answers: AnswerStore, recipe: Recipe, tools: Tools) -> Finished | GivenUp | Failed:
+    def known(ask: Ask) -> Answer | Failed | None:
+        return answers.find(opened.id_of(ask, tools))
+
+    end = advance(recipe.generator.program(opened.material), known)
+    return Failed(reason=NOT_ANSWERED) if isinstance(end, Waiting) else end
 
 
-def _part(prompt: Prompt, answer: dict[str, Any], recipe: Recipe, instruments: Instruments) -> tuple[str, str | None]:
-    text, reason = parse_answer(answer["answer"], finish_reason=answer["finish_reason"], form=recipe.output.form)
+def _part(opened: Opened, end: Finished | GivenUp, recipe: Recipe, instruments: Instruments) -> tuple[str, str | None]:
+    if isinstance(end, GivenUp):
+        return "", end.reason
+    text, reason = parse_answer(end.text, finish_reason=end.finish_reason, form=recipe.output.form)
     if recipe.primary.mask:
-        text, lost = unmask(text, prompt.masked.originals)
+        text, lost = unmask(text, opened.masked.originals)
         reason = reason or lost
-    case = _case(prompt, seed=prompt.chunk, output=text, recipe=recipe, instruments=instruments)
+    case = _case(opened, seed=opened.chunk, output=text, recipe=recipe, instruments=instruments)
     return text, reason or refusal(case, _checks(recipe, "chunk"))
+
+
+def _meta(ends: Sequence[Finished | GivenUp]) -> dict[str, str]:
+    """Return what the programs say about themselves; where chunks differ, all of it in their order, with commas."""
+    said = [end.meta for end in ends if isinstance(end, Finished)]
+    values = {key: [meta[key] for meta in said if key in meta] for key in dict.fromkeys(key for m in said for key in m)}
+    return {key: given[0] if len(set(given)) == 1 else ",".join(given) for key, given in values.items()}
 
 
 def _judged(output: _Output, recipe: Recipe, instruments: Instruments) -> _Output:
     if output.reason is not None:
         return output
-    case = _case(output.prompts[0], seed=output.seed_text, output=output.text, recipe=recipe, instruments=instruments)
-    return _Output(prompts=output.prompts, text=output.text, reason=refusal(case, _checks(recipe, "document")))
+    case = _case(output.inputs[0], seed=output.seed_text, output=output.text, recipe=recipe, instruments=instruments)
+    return replace(output, reason=refusal(case, _checks(recipe, "document")))
 
 
 def _executed(outputs: list[_Output], recipe: Recipe, instruments: Instruments) -> list[_Output]:
@@ -141,7 +164,7 @@ def _executed(outputs: list[_Output], recipe: Recipe, instruments: Instruments) 
         return outputs
     passed = [output for output in outputs if output.reason is None]
     reasons = instruments.check_code([output.seed_text for output in passed], [output.text for output in passed])
-    found = iter([_Output(prompts=o.prompts, text=o.text, reason=r) for o, r in zip(passed, reasons, strict=True)])
+    found = iter([replace(output, reason=reason) for output, reason in zip(passed, reasons, strict=True)])
     return [next(found) if output.reason is None else output for output in outputs]
 
 
@@ -151,18 +174,19 @@ def _checks(recipe: Recipe, scope: Scope) -> Iterator[tuple[str, Any]]:
             yield item.verifier, item.parameters
 
 
-def _case(prompt: Prompt, *, seed: str, output: str, recipe: Recipe, instruments: Instruments) -> Case:
+def _case(opened: Opened, *, seed: str, output: str, recipe: Recipe, instruments: Instruments) -> Case:
     return Case(
         seed=seed,
         output=output,
-        seed_language=prompt.seed["language"],
-        language=recipe.output.language or prompt.seed["language"],
+        seed_language=opened.seed["language"],
+        language=recipe.output.language or opened.seed["language"],
         detect_language=instruments.detect_language,
     )
 
 
-def _row(output: _Output, recipe: Recipe, identity: Generator) -> dict[str, Any]:
-    seed, request = output.prompts[0].seed, output.prompts[0].request
+def _row(output: _Output, recipe: Recipe, identity: Answerer) -> dict[str, Any]:
+    seed = output.inputs[0].seed
+    generator, generator_license = _generator(output, recipe, identity)
     return {
         "doc_id": document_id(recipe.name, recipe.prompt_version, seed["doc_id"]),
         "source": recipe.name,
@@ -174,11 +198,19 @@ def _row(output: _Output, recipe: Recipe, identity: Generator) -> dict[str, Any]
         "license": seed.get("license"),
         "text": output.text,
         "text_hash": text_hash(output.text),
-        "meta": [("num_chunks", str(len(output.prompts)))],
+        "meta": [("num_chunks", str(len(output.inputs))), *output.meta.items()],
         "parent_ids": [seed["doc_id"]],
         "recipe": recipe.name,
         "recipe_version": recipe.version,
-        "generator": f"{request['model']}@{request['model_revision']}",
-        "generator_license": identity.license,
+        "generator": generator,
+        "generator_license": generator_license,
         "reject_reason": output.reason,
     }
+
+
+def _generator(output: _Output, recipe: Recipe, identity: Answerer) -> tuple[str, str | None]:
+    """Return who wrote the text and the licence that comes with it; a plain function adds none."""
+    if isinstance(recipe.generator, FunctionGenerator):
+        return f"{recipe.generator.function}@{recipe.generator.version}", None
+    request = output.inputs[0].request
+    return f"{request['model']}@{request['model_revision']}", identity.license

@@ -99,11 +99,22 @@ class Material:
     """(document, answer) pairs."""
     language: str | None = None
     """Of the seed."""
+    output_language: str | None = None
+    """That the recipe's documents are to have; None keeps the seed's."""
 
 
 Program = Generator[Sequence[Ask], Sequence[Answer], Finished | GivenUp]
 Known = Callable[[Ask], Answer | Failed | None]
 """What is known of an ask: its answer, the failure that is left as it is, or None where it has to be asked."""
+
+
+class Tool(Protocol):
+    """A named function outside of the model. The same arguments must give the same text as long as the version stays."""
+
+    @property
+    def version(self) -> str: ...
+
+    def __call__(self, arguments: Mapping[str, str]) -> str: ...
 
 
 class Maker(Protocol):

@@ -38,7 +38,7 @@ _PATTERNS = {
     kind: re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE | re.DOTALL)
     for kind, patterns in MASKS.items()
 }
-_PLACEHOLDER = re.compile(r"⟦\s*([FC])\s*(\d{1,6})\s*⟧")
+PLACEHOLDER = re.compile(r"⟦\s*([FC])\s*(\d{1,6})\s*⟧")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +76,8 @@ def unmask(answer: str, originals: dict[str, str]) -> tuple[str, str | None]:
     Blanks inside the brackets and another order are forgiven: translators move formulas too. A placeholder that was
     never given stays as it is.
     """
-    found = Counter(_spelled(match) for match in _PLACEHOLDER.finditer(answer))
-    restored = _PLACEHOLDER.sub(lambda match: originals.get(_spelled(match), match.group()), answer)
+    found = Counter(_spelled(match) for match in PLACEHOLDER.finditer(answer))
+    restored = PLACEHOLDER.sub(lambda match: originals.get(_spelled(match), match.group()), answer)
     return restored, None if found == Counter(originals.keys()) else "formula_lost"
 
 

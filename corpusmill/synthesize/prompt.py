@@ -1,8 +1,8 @@
-"""Rendering: a recipe, a seed and one of its chunks become the messages of a chat. What a document says stays inert.
+"""Rendering: prompts and a material become the messages of a chat. What a document says stays inert.
 
 Values are put in once, so a `$name` or `{name}` inside a document is text. The document stands between delimiters that
-it does not contain. A document with control tokens of chat templates is no seed at all (`seeds`), for an engine would
-obey them.
+it does not contain, and so does what a model wrote before. A document with control tokens of chat templates is no seed
+at all (`seeds`), for an engine would obey them.
 """
 
 import re
@@ -11,9 +11,9 @@ from string import Template
 from typing import Any
 
 from corpusmill.fingerprint import fingerprint
-from corpusmill.synthesize.recipe import Recipe, prompt_name
+from corpusmill.synthesize.asking import Material, Message
 
-Message = dict[str, str]
+DOCUMENT = "document"
 
 CONTROL_TOKENS = re.compile(
     r"<\|[A-Za-z0-9_]{1,40}\|>|<(?:start|end)_of_(?:turn|text)>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
@@ -24,23 +24,41 @@ _MAX_METADATA_CHARACTERS = 200
 _UNKNOWN = "unknown"
 
 
-def render_messages(recipe: Recipe, *, metadata: Mapping[str, str], text: str) -> list[Message]:
-    """Return the messages that ask for the answer to one primary input; worked examples come as earlier turns."""
-    words = dict(recipe.secondary.words)
-    unknown = {prompt_name(column): _UNKNOWN for column in recipe.metadata}
-    messages = [_message("system", recipe.generator.system, {**words, **metadata, "document": delimited(text)})]
-    for exemplar in recipe.secondary.exemplars:
-        shown = {**words, **unknown, "document": delimited(exemplar.document)}
-        messages += [_message("user", recipe.generator.user, shown), {"role": "assistant", "content": exemplar.answer}]
-    messages.append(_message("user", recipe.generator.user, {**words, **metadata, "document": delimited(text)}))
-    return [message for message in messages if message["content"]]
+def render_messages(
+    system: str, user: str, material: Material, *, values: Mapping[str, str] | None = None
+) -> tuple[Message, ...]:
+    """Return the messages that ask about one primary input; worked examples come as earlier turns.
+
+    `values` are further `$names`, such as the answers of earlier steps; worked examples have none of them.
+    """
+    shown = {**material.words, **material.metadata, DOCUMENT: delimited(material.text), **(values or {})}
+    unknown = dict.fromkeys(material.metadata, _UNKNOWN)
+    messages = [_message("system", system, shown)]
+    for document, answer in material.exemplars:
+        example = {**material.words, **unknown, DOCUMENT: delimited(document)}
+        messages += [_message("user", user, example), {"role": "assistant", "content": answer}]
+    messages.append(_message("user", user, shown))
+    return tuple(message for message in messages if message["content"])
 
 
-def delimited(text: str) -> str:
-    """Return the text between `<document>` and `</document>`, with a tag that the text cannot close."""
-    tag, content = "document", text.strip("\n")
+def template_names(**prompts: str) -> set[str]:
+    """Return every `$name` that the prompts use; raise ValueError for a `$` that is neither name nor `$$`."""
+    found: set[str] = set()
+    for which, prompt in prompts.items():
+        template = Template(prompt)
+        if not template.is_valid():
+            raise ValueError(
+                f"the {which} prompt holds a $ that starts no name; write $$ for a dollar: {prompt!r:.200}"
+            )
+        found.update(template.get_identifiers())
+    return found
+
+
+def delimited(text: str, name: str = DOCUMENT) -> str:
+    """Return the text between `<document>` and `</document>`, or others, with a tag that the text cannot close."""
+    tag, content = name, text.strip("\n")
     while re.search(rf"</?\s*{tag}\b", content, re.IGNORECASE):
-        tag = f"document_{fingerprint([tag, content])[:8]}"
+        tag = f"{name}_{fingerprint([tag, content])[:8]}"
     return f"<{tag}>\n{content}\n</{tag}>"
 
 
@@ -49,9 +67,14 @@ def prompt_hash(messages: Sequence[Message]) -> str:
     return fingerprint([[message["role"], message["content"]] for message in messages])
 
 
-def seed_metadata(recipe: Recipe, row: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the recipe shows of a seed, by prompt name: one line, at most 200 characters, `unknown` for null."""
-    return {prompt_name(column): _one_line(column_value(row, column)) for column in recipe.metadata}
+def prompt_name(column: str) -> str:
+    """Return the `$name` under which a prompt finds a metadata column."""
+    return column.replace(".", "_")
+
+
+def seed_metadata(columns: Sequence[str], row: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is shown of a seed, by prompt name: one line, at most 200 characters, `unknown` for null."""
+    return {prompt_name(column): _one_line(column_value(row, column)) for column in columns}
 
 
 def column_value(row: Mapping[str, Any], column: str) -> Any:

@@ -6,21 +6,21 @@ that does not exist or does not take that parameter.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from string import Template
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from corpusmill.curate.code_languages import check_code_languages, is_code_language
 from corpusmill.curate.language_names import check_languages, meant_language
 from corpusmill.fingerprint import fingerprint
+from corpusmill.synthesize.answer import AnswerForm, check_form
+from corpusmill.synthesize.check import Check
+from corpusmill.synthesize.generators.registry import Generator, generator_from_json, generator_to_json
 from corpusmill.synthesize.masking import MASKS
-from corpusmill.synthesize.sampling import Sampling
-from corpusmill.synthesize.verify.registry import check_parameters
+from corpusmill.synthesize.prompt import DOCUMENT, prompt_name
+from corpusmill.synthesize.spelling import plain, tuples
 
 MaskKind = Literal["formula", "code"]
-AnswerForm = Literal["text", "code_block"]
 Preference = Literal["first", "prose"]
-Scope = Literal["chunk", "document"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,30 +91,6 @@ class SecondaryInputs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptGenerator:
-    """One prompt, one answer. `$document` is the primary input between delimiters, the other `$names` fill as given.
-
-    Exemplars are rendered with the same `user` prompt; where one has no metadata of its own, the word `unknown` stands.
-    """
-
-    system: str
-    user: str
-    sampling: Sampling
-
-    def names(self) -> set[str]:
-        """Return every `$name` that the two prompts use; raise ValueError for a `$` that is neither name nor `$$`."""
-        found: set[str] = set()
-        for which, prompt in (("system", self.system), ("user", self.user)):
-            template = Template(prompt)
-            if not template.is_valid():
-                raise ValueError(
-                    f"the {which} prompt holds a $ that starts no name; write $$ for a dollar: {prompt!r:.200}"
-                )
-            found.update(template.get_identifiers())
-        return found
-
-
-@dataclass(frozen=True, kw_only=True)
 class OutputRule:
     """What the answer is: the form in which the model gives it, and the columns of the document that comes of it."""
 
@@ -124,27 +100,9 @@ class OutputRule:
     content_type: str = "text/plain"
 
     def __post_init__(self) -> None:
-        if self.form not in get_args(AnswerForm):
-            raise ValueError(f"unknown answer form {self.form!r}; there are: {', '.join(get_args(AnswerForm))}")
+        check_form(self.form)
         if self.language is not None:
             check_languages([self.language], are_declared=True)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One verifier by name with its parameters, run on each chunk or on the stitched document."""
-
-    verifier: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    scope: Scope = "document"
-
-    def __post_init__(self) -> None:
-        check_parameters(self.verifier, self.parameters, scope=self.scope)
-
-
-def check(verifier: str, *, scope: Scope = "document", **parameters: Any) -> Check:
-    """Return `Check` in fewer words: `check("length_ratio", minimum=0.5, maximum=1.5)`."""
-    return Check(verifier=verifier, parameters=parameters, scope=scope)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,20 +116,21 @@ class Recipe:
     metadata: tuple[str, ...] = ()
     """Columns of the seed that the prompt may name; `meta.author` is the key `author` of `meta`, `$meta_author`."""
     secondary: SecondaryInputs = SecondaryInputs()
-    generator: PromptGenerator
+    generator: Generator
+    """Of any kind in `corpusmill.synthesize.generators`."""
     verifiers: tuple[Check, ...]
     """Cheap ones first: the first reason decides and the rest does not run."""
     output: OutputRule = OutputRule()
 
     def __post_init__(self) -> None:
-        given = {"document", *map(prompt_name, self.metadata), *self.secondary.words}
+        given = {DOCUMENT, *map(prompt_name, self.metadata), *self.secondary.words}
         asked = self.generator.names()
         if unknown := sorted(asked - given):
             raise ValueError(
                 f"recipe {self.name!r} asks for {_names(unknown)} in its prompt, but is given only "
                 f"{_names(sorted(given))}; add the column to `metadata` or the word to `secondary.words`"
             )
-        if "document" not in asked:
+        if DOCUMENT not in asked:
             raise ValueError(f"recipe {self.name!r} never shows the model its $document")
 
     @property
@@ -186,45 +145,27 @@ class Recipe:
         return fingerprint({key: value[key] for key in ("primary", "metadata", "secondary", "generator")})
 
     def to_json(self) -> dict[str, Any]:
-        value = _plain(asdict(self))
-        value["generator"]["sampling"] = self.generator.sampling.to_json()
-        return value
+        value = {part.name: plain(getattr(self, part.name)) for part in fields(self) if part.name != "generator"}
+        return {**value, "generator": generator_to_json(self.generator)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Recipe":
         """Read what `to_json` wrote; the result equals the original and has its version."""
-        secondary, generator = value["secondary"], value["generator"]
+        secondary = value["secondary"]
         return cls(
             name=value["name"],
-            seeds=SeedRule(**_tuples(value["seeds"])),
-            primary=PrimaryInput(**_tuples(value["primary"])),
+            seeds=SeedRule(**tuples(value["seeds"])),
+            primary=PrimaryInput(**tuples(value["primary"])),
             metadata=tuple(value["metadata"]),
             secondary=SecondaryInputs(
                 exemplars=tuple(Exemplar(**exemplar) for exemplar in secondary["exemplars"]),
                 words=dict(secondary["words"]),
             ),
-            generator=PromptGenerator(**{**generator, "sampling": Sampling(**_tuples(generator["sampling"]))}),
-            verifiers=tuple(
-                Check(**{**item, "parameters": _tuples(item["parameters"])}) for item in value["verifiers"]
-            ),
+            generator=generator_from_json(value["generator"]),
+            verifiers=tuple(map(Check.from_json, value["verifiers"])),
             output=OutputRule(**value["output"]),
         )
 
 
-def prompt_name(column: str) -> str:
-    """Return the `$name` under which a prompt finds a metadata column."""
-    return column.replace(".", "_")
-
-
 def _names(names: Sequence[str]) -> str:
     return ", ".join(f"${name}" for name in names)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}

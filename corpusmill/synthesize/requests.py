@@ -1,57 +1,56 @@
-"""What to ask: every chosen seed, cut into chunks, becomes requests that are named by all that decides their answer.
+"""What to ask: every chosen seed, cut into chunks, becomes requests: one row a chunk, the primary input of one program.
 
-A request's id is the fingerprint of model, revision, rendered prompt and sampling, and of nothing else. So a changed
-row, prompt, model or temperature asks again exactly what changed, and a changed verifier asks nothing. Two seeds with
-the same prompt share one answer. Prompts are not stored: `render` makes them anew, and refuses when the seed changed.
+A request's id is that of the first thing that the recipe's generator asks about it (see `ask_ids`). So a changed row,
+prompt, model or temperature asks again exactly what changed, and a changed verifier asks nothing. Two seeds with the
+same prompt share one answer. Prompts are not stored: they are made anew, and refused when the seed changed.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.document import REQUESTS
 from corpusmill.fingerprint import fingerprint
+from corpusmill.synthesize.ask_ids import Answerer, Tools, ask_id
+from corpusmill.synthesize.asking import Ask, Material, Program, Question, Waiting, advance
 from corpusmill.synthesize.chunk import Span, chunk_spans, num_sentences
 from corpusmill.synthesize.masking import Masked, mask, protected_spans
-from corpusmill.synthesize.prompt import Message, prompt_hash, render_messages, seed_metadata
+from corpusmill.synthesize.prompt import prompt_hash, seed_metadata
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.seeds import check_columns, choose_seeds
 
 _BATCH_ROWS = 256
-
-
-class Generator(Protocol):
-    """Who answers. `revision` names the model's weights, tokenizer and chat template together."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def revision(self) -> str: ...
-    @property
-    def license(self) -> str: ...
+NO_TOOLS: Tools = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prompt:
-    """One request with what it refers to: the chunk as the seed has it, and as the model sees it."""
+class Opened:
+    """One request with what it refers to: the chunk as the seed has it, and what the generator is given."""
 
     request: Mapping[str, Any]
     seed: Mapping[str, Any]
     chunk: str
     masked: Masked
-    messages: list[Message]
+    material: Material
+
+    def id_of(self, ask: Ask, tools: Tools) -> str:
+        """Return the id of something that the generator asks about this primary input."""
+        model, revision = self.request["model"], self.request["model_revision"]
+        return ask_id(ask, model=model, revision=revision, tools=tools)
 
 
-def build_requests(documents: pa.Table, *, recipe: Recipe, identity: Generator) -> pa.Table:
+def build_requests(documents: pa.Table, *, recipe: Recipe, identity: Answerer, tools: Tools = NO_TOOLS) -> pa.Table:
     """Choose the seeds among all documents of a partition and return their REQUESTS; see `choose_seeds` and `ask`."""
     chosen = choose_seeds([documents], recipe)
-    return ask(documents, doc_ids=chosen.doc_ids, recipe=recipe, identity=identity)
+    return ask(documents, doc_ids=chosen.doc_ids, recipe=recipe, identity=identity, tools=tools)
 
 
-def ask(documents: pa.Table, *, doc_ids: tuple[str, ...], recipe: Recipe, identity: Generator) -> pa.Table:
+def ask(
+    documents: pa.Table, *, doc_ids: tuple[str, ...], recipe: Recipe, identity: Answerer, tools: Tools = NO_TOOLS
+) -> pa.Table:
     """Return the REQUESTS for those of `documents` that are in `doc_ids`, in the order of the documents.
 
     `documents` are DOCUMENTS with the column `text_file`, the file that each row was read from.
@@ -61,7 +60,7 @@ def ask(documents: pa.Table, *, doc_ids: tuple[str, ...], recipe: Recipe, identi
         raise ValueError("requests name the file of their seed: the documents need a column text_file")
     seeds = documents.filter(pc.is_in(documents["doc_id"], value_set=pa.array(doc_ids, documents["doc_id"].type)))
     rows = [
-        _request(seed, span=span, place=(number, len(spans)), recipe=recipe, identity=identity)
+        _request(_placed(seed, span, (number, len(spans)), recipe, identity), seed, recipe, tools)
         for seed in seed_rows(seeds)
         for spans in [seed_spans(seed["text"], recipe)]
         for number, span in enumerate(spans)
@@ -69,14 +68,19 @@ def ask(documents: pa.Table, *, doc_ids: tuple[str, ...], recipe: Recipe, identi
     return pa.Table.from_pylist(rows, schema=REQUESTS)
 
 
-def render(requests: pa.Table, documents: pa.Table, recipe: Recipe) -> list[dict[str, Any]]:
-    """Return `{request_id, messages}` for each request, in order, each id once."""
-    prompts = {prompt.request["request_id"]: prompt.messages for prompt in open_prompts(requests, documents, recipe)}
-    return [{"request_id": request_id, "messages": messages} for request_id, messages in prompts.items()]
+def render(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> list[dict[str, Any]]:
+    """Return `{request_id, messages}` for each question that is asked first, in order, each id once."""
+    questions = {
+        opened.id_of(first, tools): list(first.messages)
+        for opened in open_requests(requests, documents, recipe, tools)
+        for first in first_asks(recipe.generator.program(opened.material))
+        if isinstance(first, Question)
+    }
+    return [{"request_id": request_id, "messages": messages} for request_id, messages in questions.items()]
 
 
-def open_prompts(requests: pa.Table, documents: pa.Table, recipe: Recipe) -> Iterator[Prompt]:
-    """Yield each request with its seed and prompt; raise ValueError when the seed is gone or gives another prompt."""
+def open_requests(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> Iterator[Opened]:
+    """Yield each request with its seed; raise ValueError when the seed is gone or gives another prompt."""
     check_columns(recipe, documents.schema.names)
     wanted = documents.filter(pc.is_in(documents["doc_id"], value_set=requests["doc_id"].combine_chunks().unique()))
     seeds = {seed["doc_id"]: seed for seed in seed_rows(wanted)}
@@ -86,14 +90,19 @@ def open_prompts(requests: pa.Table, documents: pa.Table, recipe: Recipe) -> Ite
                 f"request {request['request_id']} asks about document {request['doc_id']}, which is not among the "
                 f"{documents.num_rows} documents given; build the requests again from these documents"
             )
-        seed = seeds[request["doc_id"]]
-        prompt = _prompt(request, seed, recipe)
-        if prompt_hash(prompt.messages) != request["prompt_hash"]:
+        opened = _open(request, seeds[request["doc_id"]], recipe)
+        if _asked_hash(opened, recipe, tools) != request["prompt_hash"]:
             raise ValueError(
-                f"document {seed['doc_id']} or recipe {recipe.name!r} gives another prompt than request "
+                f"document {request['doc_id']} or recipe {recipe.name!r} gives another prompt than request "
                 f"{request['request_id']} was built from; build the requests again"
             )
-        yield prompt
+        yield opened
+
+
+def first_asks(program: Program) -> tuple[Ask, ...]:
+    """Return what a fresh program asks first; nothing where it ends without asking."""
+    end = advance(program, lambda ask: None)
+    return end.asks if isinstance(end, Waiting) else ()
 
 
 def seed_spans(text: str, recipe: Recipe) -> list[Span]:
@@ -113,39 +122,64 @@ def seed_rows(documents: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _request(
-    seed: Mapping[str, Any], *, span: Span, place: tuple[int, int], recipe: Recipe, identity: Generator
+def _placed(
+    seed: Mapping[str, Any], span: Span, place: tuple[int, int], recipe: Recipe, identity: Answerer
 ) -> dict[str, Any]:
-    chunk, num_chunks = place
-    messages = _prompt({"start": span[0], "end": span[1]}, seed, recipe).messages
-    hashed = prompt_hash(messages)
+    """Return the columns of a request that say what it refers to."""
     return {
-        "request_id": request_id(identity, prompt=hashed, sampling=recipe.generator.sampling.to_json()),
         "doc_id": seed["doc_id"],
         "snapshot": seed["snapshot"],
         "seed_file": seed["text_file"],
-        "chunk": chunk,
-        "num_chunks": num_chunks,
+        "chunk": place[0],
+        "num_chunks": place[1],
         "start": span[0],
         "end": span[1],
         "recipe": recipe.name,
         "recipe_version": recipe.version,
         "model": identity.model,
         "model_revision": identity.revision,
-        "prompt_hash": hashed,
-        "prompt_characters": sum(len(message["content"]) for message in messages),
     }
 
 
-def request_id(identity: Generator, *, prompt: str, sampling: Mapping[str, Any]) -> str:
-    """Return the fingerprint of all that decides an answer."""
-    return fingerprint(
-        {"model": identity.model, "revision": identity.revision, "prompt": prompt, "sampling": dict(sampling)}
-    )
+def _request(placed: dict[str, Any], seed: Mapping[str, Any], recipe: Recipe, tools: Tools) -> dict[str, Any]:
+    opened = _open(placed, seed, recipe)
+    asks = first_asks(recipe.generator.program(opened.material))
+    shown = [message["content"] for item in asks if isinstance(item, Question) for message in item.messages]
+    return {
+        **placed,
+        "request_id": opened.id_of(asks[0], tools) if asks else _material_hash(opened),
+        "prompt_hash": _hash(opened, asks, tools),
+        "prompt_characters": sum(map(len, shown)),
+    }
 
 
-def _prompt(request: Mapping[str, Any], seed: Mapping[str, Any], recipe: Recipe) -> Prompt:
+def _asked_hash(opened: Opened, recipe: Recipe, tools: Tools) -> str:
+    return _hash(opened, first_asks(recipe.generator.program(opened.material)), tools)
+
+
+def _hash(opened: Opened, asks: tuple[Ask, ...], tools: Tools) -> str:
+    """Return what a request and its seed must agree on: the first prompt, or all that is asked first, or the input."""
+    if not asks:
+        return _material_hash(opened)
+    if len(asks) == 1 and isinstance(asks[0], Question):
+        return prompt_hash(asks[0].messages)
+    return fingerprint([opened.id_of(ask, tools) for ask in asks])
+
+
+def _material_hash(opened: Opened) -> str:
+    material = opened.material
+    return fingerprint({"text": material.text, "metadata": dict(material.metadata), "words": dict(material.words)})
+
+
+def _open(request: Mapping[str, Any], seed: Mapping[str, Any], recipe: Recipe) -> Opened:
     chunk = seed["text"][request["start"] : request["end"]]
     masked = mask(chunk, recipe.primary.mask)
-    messages = render_messages(recipe, metadata=seed_metadata(recipe, seed), text=masked.text)
-    return Prompt(request=request, seed=seed, chunk=chunk, masked=masked, messages=messages)
+    material = Material(
+        text=masked.text,
+        metadata=seed_metadata(recipe.metadata, seed),
+        words=recipe.secondary.words,
+        exemplars=tuple((exemplar.document, exemplar.answer) for exemplar in recipe.secondary.exemplars),
+        language=seed["language"],
+        output_language=recipe.output.language,
+    )
+    return Opened(request=request, seed=seed, chunk=chunk, masked=masked, material=material)

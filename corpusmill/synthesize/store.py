@@ -1,18 +1,18 @@
-"""The request store: what is asked already, what is missing, and how committed chunks of answers become one table.
+"""The request store: everything that came back for a partition, found by id, and what of it stands.
 
-A chunk is about a minute of work, committed on its own. The first committed answer to a request stands, for engines do
-not answer twice alike. Nothing here depends on how an engine groups its work: a request is found by its id alone.
+Answers are committed in waves, each about a minute of work. The first committed answer to an ask stands, for engines do
+not answer twice alike. Nothing here depends on how an engine groups its work: an answer is found by its id alone.
+Memory: the waves as Arrow tables, and one entry an id.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.document import COMPLETIONS
-from corpusmill.fingerprint import fingerprint
+from corpusmill.synthesize.asking import Answer, Failed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,58 +25,72 @@ class RetryPolicy:
     """A request that failed so often otherwise is left as it is."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestChunk:
-    """Requests that are asked and committed together."""
+def as_completions(rows: pa.Table) -> pa.Table:
+    """Return rows as COMPLETIONS: columns that were added since they were written are null."""
+    columns = [
+        rows[field.name].cast(field.type) if field.name in rows.schema.names else pa.nulls(len(rows), field.type)
+        for field in COMPLETIONS
+    ]
+    return pa.table(columns, schema=COMPLETIONS)
 
-    name: str
-    """Fingerprint of the ids."""
-    request_ids: tuple[str, ...]
 
+class AnswerStore:
+    """What came back, wave by wave: add COMPLETIONS in the order in which they were committed."""
 
-def settled(chunks: Iterable[pa.Table], *, policy: RetryPolicy) -> set[str]:
-    """Return the ids that need no further asking: answered, failed for good, or failed often enough."""
-    done: set[str] = set()
-    failures: Counter[str] = Counter()
-    for chunk in chunks:
-        for request_id, failure in zip(*(chunk[name].to_pylist() for name in ("request_id", "failure")), strict=True):
-            if failure is None or failure in policy.permanent:
-                done.add(request_id)
+    def __init__(self, waves: Iterable[pa.Table] = ()) -> None:
+        self._waves: list[pa.Table] = []
+        self._place: dict[str, tuple[int, int]] = {}
+        self._num_failures: Counter[str] = Counter()
+        self._answered: set[str] = set()
+        for wave in waves:
+            self.add(wave)
+
+    def add(self, wave: pa.Table) -> None:
+        """Take in a wave. The first answer to an ask stands; where there is none, the last failure."""
+        number = len(self._waves)
+        wave = as_completions(wave)
+        self._waves.append(wave)
+        pairs = zip(wave["request_id"].to_pylist(), wave["failure"].is_null().to_pylist(), strict=True)
+        for row, (request_id, is_answer) in enumerate(pairs):
+            if request_id in self._answered:
+                continue
+            self._place[request_id] = (number, row)
+            if is_answer:
+                self._answered.add(request_id)
             else:
-                failures[request_id] += 1
-    return done | {request_id for request_id, number in failures.items() if number >= policy.max_attempts}
+                self._num_failures[request_id] += 1
 
+    def find(self, request_id: str) -> Answer | Failed | None:
+        """Return the answer that stands, else the last failure, else None."""
+        if request_id not in self._place:
+            return None
+        number, row = self._place[request_id]
+        wave = self._waves[number]
+        if request_id not in self._answered:
+            return Failed(reason=wave["failure"][row].as_py())
+        return Answer(text=wave["answer"][row].as_py(), finish_reason=wave["finish_reason"][row].as_py())
 
-def missing(requests: pa.Table, answered: Iterable[str]) -> pa.Table:
-    """Return the requests whose id is not among the answered ones, the first of each id, in order."""
-    seen = set(answered)
-    is_missing = []
-    for request_id in requests["request_id"].to_pylist():
-        is_missing.append(request_id not in seen)
-        seen.add(request_id)
-    return requests.filter(pa.array(is_missing, pa.bool_()))
+    def find_settled(
+        self, request_id: str, *, policy: RetryPolicy, just_asked: Collection[str] = ()
+    ) -> Answer | Failed | None:
+        """Return what `find` does, or None where the policy asks again; what was `just_asked` is not asked again."""
+        found = self.find(request_id)
+        if not isinstance(found, Failed) or request_id in just_asked or found.reason in policy.permanent:
+            return found
+        return found if self._num_failures[request_id] >= policy.max_attempts else None
 
+    def table(self, steps: Mapping[str, str]) -> pa.Table:
+        """Return COMPLETIONS with one row for each of these ids that anything came back for, in their order.
 
-def plan_chunks(requests: pa.Table, *, size: int) -> list[RequestChunk]:
-    """Cut requests into chunks of `size`, in order, so that prompts with a shared prefix stay together."""
-    if size < 1:
-        raise ValueError(f"a chunk holds at least one request, got size {size}")
-    ids = requests["request_id"].to_pylist()
-    parts = [tuple(ids[at : at + size]) for at in range(0, len(ids), size)]
-    return [RequestChunk(name=fingerprint(part), request_ids=part) for part in parts]
-
-
-def merge(chunks: Sequence[pa.Table], *, requests: pa.Table) -> pa.Table:
-    """Return COMPLETIONS with one row per asked id that anything came back for, in the order of the requests.
-
-    `chunks` come in the order in which they were committed: the first answer stands; where there is none, the last
-    failure. Answers to what is not asked any more are left out.
-    """
-    everything = pa.concat_tables([COMPLETIONS.empty_table(), *(chunk.select(COMPLETIONS.names) for chunk in chunks)])
-    chosen: dict[str, int] = {}
-    is_answered = pc.is_null(everything["failure"]).to_pylist()
-    for row, request_id in enumerate(everything["request_id"].to_pylist()):
-        if request_id not in chosen or not is_answered[chosen[request_id]]:
-            chosen[request_id] = row
-    ids = dict.fromkeys(requests["request_id"].to_pylist())
-    return everything.take(pa.array([chosen[request_id] for request_id in ids if request_id in chosen], pa.int64()))
+        `steps` are ids with the step that asks. What came back for anything else, which is not asked any more, is left
+        out.
+        """
+        starts = [0]
+        for wave in self._waves:
+            starts.append(starts[-1] + len(wave))
+        ids = [request_id for request_id in steps if request_id in self._place]
+        rows = [starts[number] + row for number, row in (self._place[request_id] for request_id in ids)]
+        everything = pa.concat_tables([COMPLETIONS.empty_table(), *self._waves])
+        taken = everything.take(pa.array(rows, pa.int64()))
+        step = pa.array([steps[request_id] for request_id in ids], pa.string())
+        return taken.set_column(COMPLETIONS.get_field_index("step"), COMPLETIONS.field("step"), step)

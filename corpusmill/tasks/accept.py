@@ -26,6 +26,7 @@ from corpusmill.tasks.inference import generator
 from corpusmill.tasks.seeds import SeedReader, seed_snapshot, seed_table
 from corpusmill.tasks.stored_index import index_parameters, items_version, stored_index
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
+from corpusmill.tasks.tools import ToolVersion, versions_for
 
 
 def table(dataset: str) -> str:
@@ -43,6 +44,7 @@ def inputs(job: Job) -> dict[str, Any]:
         "completions": job.upstream(completions.table(job.dataset)),
         "documents": job.upstream(seed_table(job), seed_snapshot(job)),
         **items,
+        **versions_for(job),
     }
 
 
@@ -59,6 +61,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         parameters={
             "recipe": job.parameters["recipe"],
             "identity": generator(job.settings).to_json(),
+            **versions_for(job),
             **_index_parameters(job),
         },
     )
@@ -72,15 +75,15 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield one SYNTHESIZED row for every seed that one request file asks about."""
     asked = read_rows(context.store, inputs["request_file"])
-    answers = _answers(inputs["completion_files"], asked, context)
     recipe = Recipe.from_json(parameters["recipe"])
+    tools = {name: ToolVersion(version) for name, version in parameters.get("tools", {}).items()}
     judged = accept(
         asked,
-        answers,
+        _answers(inputs["completion_files"], context),
         SeedReader(context.store, asked).seeds(asked),
         recipe=recipe,
         identity=EngineIdentity(**parameters["identity"]),
-        instruments=Instruments(check_code=check_behaviour),
+        instruments=Instruments(check_code=check_behaviour, tools=tools),
     )
     if "contamination" in parameters:
         judged, found = reject_contaminated(judged, stored_index(context.store, **parameters["contamination"]))
@@ -101,12 +104,7 @@ def _index_parameters(job: Job) -> dict[str, Any]:
     return {} if asked is None else {"contamination": index_parameters(job, asked.get("rules", {}))}
 
 
-def _answers(files: list[str], asked: pa.Table, context: ShardContext) -> pa.Table:
-    """Return the completions of the asked requests."""
-    wanted = pc.unique(asked["request_id"])
-    parts = [
-        batch.filter(pc.is_in(batch["request_id"], value_set=wanted))
-        for file in files
-        for batch in read_batches(context.store, file)
-    ]
+def _answers(files: list[str], context: ShardContext) -> pa.Table:
+    """Return the completions of the partition: what a program asks later is known only when it is replayed."""
+    parts = [batch for file in files for batch in read_batches(context.store, file)]
     return pa.concat_tables(parts) if parts else completions.COMPLETIONS.empty_table()

@@ -1,12 +1,14 @@
-"""synthesized/<dataset>/completions: what the engine answered, once a request.
+"""synthesized/<dataset>/completions: what the engine and the tools answered, once an ask.
 
-Answers are put into the lake chunk by chunk while they come, so that a killed run loses at most one chunk. The next run
-asks only what is missing: what the table already holds and what earlier attempts left as chunks stands.
+The recipe's programs are carried on side by side in waves: what they wait for is asked, put into the lake, and they go on.
+A killed run loses at most the wave that was being answered. The next run asks only what is missing: what the table
+already holds and what earlier attempts left as waves stands.
 """
 
 import io
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import pyarrow as pa
@@ -15,17 +17,24 @@ import pyarrow.parquet as pq
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import COMPLETIONS
-from corpusmill.engines.inference import ChatRequest, Completion, InferenceEngine
+from corpusmill.engines.inference import InferenceEngine
+from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.tables import Attempt
+from corpusmill.synthesize.asking import Answer, Failed
 from corpusmill.synthesize.recipe import Recipe
-from corpusmill.synthesize.requests import render
-from corpusmill.synthesize.sampling import Sampling
-from corpusmill.synthesize.store import RequestChunk, RetryPolicy, merge, missing, plan_chunks, settled
+from corpusmill.synthesize.requests import Opened, open_requests
+from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions
+from corpusmill.synthesize.waves import Run, Wave, plan_waves
 from corpusmill.tasks import requests as requests_task
 from corpusmill.tasks.inference import inference_engine
 from corpusmill.tasks.seeds import SeedReader
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
+from corpusmill.tasks.tools import tools_for, versions_for
+from corpusmill.tasks.wave import answer_wave, is_for_model
+
+_OPENED_ROWS = 256
+POLICY = RetryPolicy()
 
 
 def table(dataset: str) -> str:
@@ -37,120 +46,158 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"requests": job.upstream(requests_task.table(job.dataset))}
+    return {"requests": job.upstream(requests_task.table(job.dataset)), **versions_for(job)}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     requests = job.lake.read(requests_task.table(job.dataset), partitions=[job.partition])
-    answered = [*committed_answers(job), *staged_answers(job)]
-    todo = missing(requests, settled(answered, policy=RetryPolicy()))
-    started = time.monotonic()
-    if len(todo):
-        answered += _ask(job, attempt, requests, todo)
-    seconds = time.monotonic() - started
-    completions = merge(answered, requests=requests)
+    answers = AnswerStore([*committed_answers(job), *staged_answers(job)])
+    asking = _Asking(job, attempt, answers)
+    with asking:
+        steps = asking.ask(requests)
+    completions = answers.table(steps)
     with partition_writer(job, attempt, name="completions") as writer:
         writer.write(completions)
     return Outcome(
         files=writer.files,
-        counts=_counts(completions, num_requests=pc.count_distinct(requests["request_id"]).as_py()),
-        metrics=_metrics(
-            completions,
-            num_asked=len(todo),
-            device_seconds=seconds * job.settings.inference.num_engines if len(todo) else 0.0,
-        ),
-        samples=truncate_sample(completions, columns=["request_id", "answer", "finish_reason", "failure"]),
+        counts=_counts(completions, num_reached=len(steps)),
+        metrics=_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
+        tables={"steps": _by_step(completions)},
+        samples=truncate_sample(completions, columns=["request_id", "step", "answer", "finish_reason", "failure"]),
     )
 
 
 def committed_answers(job: Job) -> Iterator[pa.Table]:
     """Yield the answers that the partition's committed version holds."""
     if job.lake.partition(table(job.dataset), job.partition):
-        yield job.lake.read(table(job.dataset), partitions=[job.partition]).select(COMPLETIONS.names)
+        yield job.lake.read(table(job.dataset), partitions=[job.partition])
 
 
 def staged_answers(job: Job) -> Iterator[pa.Table]:
-    """Yield the chunks of attempts after the committed one, in the order in which attempts and chunks began.
+    """Yield the waves of attempts after the committed one, in the order in which attempts and waves began.
 
     What earlier attempts left is in the committed table.
     """
     committed = job.lake.partition(table(job.dataset), job.partition)
-    for item in job.lake.store.list(f"{_chunk_folder(job)}/"):
-        if committed and _chunk_fence(item.key) <= committed.fence:
+    for item in job.lake.store.list(f"{_wave_folder(job)}/"):
+        if committed and _wave_fence(item.key) <= committed.fence:
             continue
-        yield pq.read_table(io.BytesIO(job.lake.store.read(item.key))).cast(COMPLETIONS)
+        yield as_completions(pq.read_table(io.BytesIO(job.lake.store.read(item.key))))
 
 
-def _ask(job: Job, attempt: Attempt, requests: pa.Table, todo: pa.Table) -> list[pa.Table]:
-    """Ask what is missing, one chunk after the other, and return the chunks; each is in the lake before the next begins."""
-    recipe = Recipe.from_json(job.parameters["recipe"])
-    reader = SeedReader(job.lake.store, requests)
-    chunks = plan_chunks(todo, size=job.settings.inference.chunk_requests)
-    answers = []
-    with inference_engine(job.settings) as engine:
-        for number, chunk in enumerate(chunks):
-            started = time.monotonic()
-            rows = _ask_chunk(engine, chunk, todo, recipe, reader)
-            _keep_chunk(job, attempt, number, chunk, rows)
-            answers.append(rows)
-            tokens = pc.sum(rows["completion_tokens"]).as_py() or 0
-            job.report(
-                f"answers: chunk {number + 1} of {len(chunks)}",
-                {
-                    "requests": len(rows),
-                    "tokens": tokens,
-                    "tokens_per_second": round(tokens / (time.monotonic() - started), 1),
-                },
-            )
-    return answers
+class _Asking:
+    """One run's asking: opens the engine with the first question and closes it at the end."""
+
+    def __init__(self, job: Job, attempt: Attempt, answers: AnswerStore) -> None:
+        self.asked: set[str] = set()
+        self.device_seconds = 0.0
+        self._job = job
+        self._attempt = attempt
+        self._answers = answers
+        self._recipe = Recipe.from_json(job.parameters["recipe"])
+        self._tools = tools_for(job)
+        self._engine: InferenceEngine | None = None
+        self._stack = ExitStack()
+        self._num_waves = 0
+
+    def __enter__(self) -> "_Asking":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+
+    def ask(self, requests: pa.Table) -> dict[str, str]:
+        """Ask what is missing, wave by wave, each in the lake before the next; return the step by id of all asks."""
+        waves = plan_waves(self._runs(requests), find=self._find, size=self._job.settings.inference.chunk_requests)
+        try:
+            while True:
+                self._take(next(waves))
+        except StopIteration as stop:
+            return dict(stop.value)
+
+    def _runs(self, requests: pa.Table) -> Iterator[Run]:
+        reader = SeedReader(self._job.lake.store, requests)
+        for start in range(0, len(requests), _OPENED_ROWS):
+            ours = requests.slice(start, _OPENED_ROWS)
+            for opened in open_requests(ours, reader.seeds(ours), self._recipe, self._tools):
+                yield self._run(opened)
+
+    def _run(self, opened: Opened) -> Run:
+        return Run(
+            start=lambda: self._recipe.generator.program(opened.material),
+            id_of=lambda ask: opened.id_of(ask, self._tools),
+        )
+
+    def _find(self, request_id: str) -> Answer | Failed | None:
+        return self._answers.find_settled(request_id, policy=POLICY, just_asked=self.asked)
+
+    def _take(self, wave: Wave) -> None:
+        started = time.monotonic()
+        if self._engine is None and any(map(is_for_model, wave.values())):
+            self._engine = self._stack.enter_context(inference_engine(self._job.settings))
+        rows = answer_wave(wave, engine=self._engine, tools=self._tools)
+        self._keep(rows)
+        seconds = time.monotonic() - started
+        if self._engine is not None:
+            self.device_seconds += seconds * self._job.settings.inference.num_engines
+        self._report(rows, seconds)
+
+    def _keep(self, rows: pa.Table) -> None:
+        buffer = io.BytesIO()
+        pq.write_table(rows, buffer, compression="zstd")
+        name = fingerprint(rows["request_id"].to_pylist())
+        key = f"{_wave_folder(self._job)}/{self._attempt.fence:08d}-{self._num_waves:06d}-{name}.parquet"
+        self._job.lake.store.create(key, buffer.getvalue())
+        self._num_waves += 1
+        self._answers.add(rows)
+        self.asked.update(rows["request_id"].to_pylist())
+
+    def _report(self, rows: pa.Table, seconds: float) -> None:
+        tokens = pc.sum(rows["completion_tokens"]).as_py() or 0
+        numbers = {"asked": len(rows), "tokens": tokens, "tokens_per_second": round(tokens / seconds, 1)}
+        failed = {"failed": len(rows) - rows["failure"].null_count} if rows["failure"].null_count < len(rows) else {}
+        steps = ", ".join(sorted(set(rows["step"].to_pylist())))
+        self._job.report(f"answers: wave {self._num_waves} ({steps})", {**numbers, **failed})
 
 
-def _ask_chunk(
-    engine: InferenceEngine, chunk: RequestChunk, todo: pa.Table, recipe: Recipe, reader: SeedReader
-) -> pa.Table:
-    ids = pa.array(chunk.request_ids, pa.string())
-    ours = todo.filter(pc.is_in(todo["request_id"], value_set=ids))
-    prompts = [
-        ChatRequest(request_id=prompt["request_id"], messages=tuple(prompt["messages"]))
-        for prompt in render(ours, reader.seeds(ours), recipe)
-    ]
-    sampling = Sampling.from_json(recipe.generator.sampling.to_json())
-    return _rows(engine.generate(prompts, sampling), engine.identity.name)
-
-
-def _rows(completions: Sequence[Completion], engine: str) -> pa.Table:
-    rows = [{name: getattr(item, name) for name in COMPLETIONS.names if name != "engine"} for item in completions]
-    return pa.Table.from_pylist([row | {"engine": engine} for row in rows], schema=COMPLETIONS)
-
-
-def _keep_chunk(job: Job, attempt: Attempt, number: int, chunk: RequestChunk, rows: pa.Table) -> None:
-    buffer = io.BytesIO()
-    pq.write_table(rows, buffer, compression="zstd")
-    key = f"{_chunk_folder(job)}/{attempt.fence:08d}-{number:06d}-{chunk.name}.parquet"
-    job.lake.store.create(key, buffer.getvalue())
-
-
-def _chunk_folder(job: Job) -> str:
+def _wave_folder(job: Job) -> str:
     return f"{staging_directory(table(job.dataset), job.partition)}/answers"
 
 
-def _chunk_fence(key: str) -> int:
+def _wave_fence(key: str) -> int:
     return int(key.rpartition("/")[2].partition("-")[0])
 
 
-def _counts(completions: pa.Table, *, num_requests: int) -> Counts:
+def _counts(completions: pa.Table, *, num_reached: int) -> Counts:
     failed = count_reasons(completions["failure"])
-    if num_requests > len(completions):
-        failed["not_answered"] = num_requests - len(completions)
-    return Counts(rows_in=num_requests, kept=num_requests - sum(failed.values()), failed=failed)
+    if num_reached > len(completions):
+        failed["not_answered"] = num_reached - len(completions)
+    return Counts(rows_in=num_reached, kept=num_reached - sum(failed.values()), failed=failed)
 
 
 def _metrics(completions: pa.Table, *, num_asked: int, device_seconds: float) -> dict[str, float | int | str]:
-    tokens = pc.sum(completions["completion_tokens"]).as_py() or 0
     return {
         "requests_asked": num_asked,
         "requests_reused": len(completions) - num_asked,
         "prompt_tokens": pc.sum(completions["prompt_tokens"]).as_py() or 0,
-        "completion_tokens": tokens,
+        "completion_tokens": pc.sum(completions["completion_tokens"]).as_py() or 0,
         "device_seconds": round(device_seconds, 3),
     }
+
+
+def _by_step(completions: pa.Table) -> list[dict[str, Any]]:
+    """Return what each step of the recipe asked and spent."""
+    if not len(completions):
+        return []
+    wanted = [("request_id", "count"), ("failure", "count"), ("prompt_tokens", "sum"), ("completion_tokens", "sum")]
+    found = completions.group_by("step", use_threads=False).aggregate(wanted)
+    return [
+        {
+            "step": row["step"],
+            "asked": row["request_id_count"],
+            "failed": row["failure_count"],
+            "prompt_tokens": row["prompt_tokens_sum"] or 0,
+            "completion_tokens": row["completion_tokens_sum"] or 0,
+        }
+        for row in found.to_pylist()
+    ]

@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.document import COMPLETIONS, DOCUMENTS, text_hash
-from corpusmill.synthesize.recipe import PromptGenerator, Recipe, SeedRule
+from corpusmill.synthesize.generators.prompt import PromptGenerator
+from corpusmill.synthesize.recipe import Recipe, SeedRule
 from corpusmill.synthesize.requests import build_requests, render
 from corpusmill.synthesize.sampling import Sampling
 

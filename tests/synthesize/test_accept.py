@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from corpusmill.document import SYNTHESIZED, text_hash
 from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
-from corpusmill.synthesize.recipe import OutputRule, PrimaryInput, check
+from corpusmill.synthesize.check import check
+from corpusmill.synthesize.recipe import OutputRule, PrimaryInput
 from corpusmill.synthesize.verify.behaviour import behaviour_reason
 from tests.synthesize.rows import MODEL, answers, completion, completions, documents, generator, recipe, requests
 

@@ -6,15 +6,14 @@ from dataclasses import replace
 import pytest
 
 from assets.synthesized import code_rephrased, stem_translated, web_rephrased
+from corpusmill.synthesize.check import Check, check
 from corpusmill.synthesize.recipe import (
-    Check,
     Exemplar,
     OutputRule,
     PrimaryInput,
     Recipe,
     SecondaryInputs,
     SeedRule,
-    check,
 )
 from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import generator, recipe

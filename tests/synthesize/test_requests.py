@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.document import REQUESTS
-from corpusmill.synthesize.recipe import PrimaryInput, SeedRule, check
+from corpusmill.synthesize.check import check
+from corpusmill.synthesize.recipe import PrimaryInput, SeedRule
 from corpusmill.synthesize.requests import ask, render
 from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import MODEL, documents, generator, recipe, requests

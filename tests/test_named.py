@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from corpusmill.engines.named import named_function
+from corpusmill.named import named_function
 
 
 def test_name_gives_the_function():

@@ -1,0 +1,55 @@
+"""The kinds of generators by name, and their spelling in JSON. A new kind is one file and one line here."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, Self
+
+from corpusmill.synthesize.asking import Maker
+from corpusmill.synthesize.generators.chain import ChainGenerator
+from corpusmill.synthesize.generators.fallback import FallbackGenerator
+from corpusmill.synthesize.generators.function import FunctionGenerator
+from corpusmill.synthesize.generators.prompt import PromptGenerator
+
+
+class Generator(Maker, Protocol):
+    """What a kind must have besides `program`."""
+
+    kind: ClassVar[str]
+
+    def names(self) -> set[str]:
+        """Return every `$name` that the recipe must give; `document` where the model is shown the primary input."""
+        ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self: ...
+
+
+KINDS: dict[str, type[Generator]] = {
+    generator.kind: generator for generator in (ChainGenerator, FallbackGenerator, FunctionGenerator, PromptGenerator)
+}
+
+
+def generator_to_json(generator: Generator) -> dict[str, Any]:
+    """Spell a generator of any kind. One prompt has no `kind`: the ids of documents hang on how it was always spelled."""
+    if generator.kind not in KINDS:
+        raise ValueError(f"generators of kind {generator.kind!r} are not in the registry; there are: {_kinds()}")
+    kind = {} if generator.kind == PromptGenerator.kind else {"kind": generator.kind}
+    return {**kind, **generator.to_json()}
+
+
+def generator_from_json(value: Mapping[str, Any]) -> Generator:
+    """Read what `generator_to_json` wrote."""
+    kind = value.get("kind", PromptGenerator.kind)
+    if kind not in KINDS:
+        raise ValueError(f"there is no generator of kind {kind!r}; there are: {_kinds()}")
+    return KINDS[kind].from_json({name: item for name, item in value.items() if name != "kind"})
+
+
+def tools_of(generator: Generator) -> tuple[str, ...]:
+    """Return the names of the tools that a generator may call: its `tools`, where its kind has any."""
+    return tuple(getattr(generator, "tools", ()))
+
+
+def _kinds() -> str:
+    return ", ".join(sorted(KINDS))
