@@ -17,7 +17,9 @@ from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.names import data_directory
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
-from corpusmill.synthesize.recipe import PromptGenerator, Recipe, SeedRule, check
+from corpusmill.synthesize.check import check
+from corpusmill.synthesize.generators.prompt import PromptGenerator
+from corpusmill.synthesize.recipe import Recipe, SeedRule
 from corpusmill.synthesize.requests import render
 from corpusmill.synthesize.sampling import Sampling
 from corpusmill.tasks import accept, completions, requests

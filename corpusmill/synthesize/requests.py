@@ -69,14 +69,14 @@ def ask(
 
 
 def render(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> list[dict[str, Any]]:
-    """Return `{request_id, messages}` for each question that is asked first, in order, each id once."""
+    """Return `{request_id, messages, sampling}` for each question that is asked first, in order, each id once."""
     questions = {
-        opened.id_of(first, tools): list(first.messages)
+        opened.id_of(first, tools): {"messages": list(first.messages), "sampling": first.sampling.to_json()}
         for opened in open_requests(requests, documents, recipe, tools)
         for first in first_asks(recipe.generator.program(opened.material))
         if isinstance(first, Question)
     }
-    return [{"request_id": request_id, "messages": messages} for request_id, messages in questions.items()]
+    return [{"request_id": request_id, **shown} for request_id, shown in questions.items()]
 
 
 def open_requests(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> Iterator[Opened]:

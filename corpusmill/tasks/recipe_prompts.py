@@ -55,7 +55,7 @@ class RecipePrompts:
         return fingerprint([*hashes, Recipe.from_json(self.recipe).version])
 
     def rendered(self, job: Job, num_requests: int) -> list[dict[str, Any]]:
-        """Return up to so many different requests (`request_id`, `messages`): of a snapshot an even sample."""
+        """Return up to so many different requests (see `render`): of a snapshot an even sample."""
         found: dict[str, dict[str, Any]] = {}
         for partition in self.partitions(job):
             if len(found) < num_requests:
@@ -77,7 +77,6 @@ def sampled_groups(job: Job, prompts: Sequence[RecipePrompts], *, num_requests: 
 
     Raises ValueError where the recipes have no request at all; a smaller partition gives what it has.
     """
-    samplings = [Recipe.from_json(one.recipe).generator.sampling.to_json() for one in prompts]
     found = [one.rendered(job, num_requests) for one in prompts]
     in_turn = [
         (number, request)
@@ -87,9 +86,9 @@ def sampled_groups(job: Job, prompts: Sequence[RecipePrompts], *, num_requests: 
     ][:num_requests]
     if not in_turn:
         raise ValueError(f"there is nothing to ask: {', '.join(one.name for one in prompts)} have no request")
-    chosen = [[request for number, request in in_turn if number == place] for place in range(len(prompts))]
-    return [
-        {"sampling": sampling, "requests": requests}
-        for sampling, requests in zip(samplings, chosen, strict=True)
-        if requests
-    ]
+    groups: dict[tuple[int, str], dict[str, Any]] = {}
+    for number, request in sorted(in_turn, key=lambda pair: pair[0]):
+        sampling, asked = request["sampling"], {name: request[name] for name in ("request_id", "messages")}
+        group = groups.setdefault((number, fingerprint(sampling)), {"sampling": sampling, "requests": []})
+        group["requests"].append(asked)
+    return list(groups.values())
