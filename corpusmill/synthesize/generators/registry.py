@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, Self
 
 from corpusmill.synthesize.asking import Maker
+from corpusmill.synthesize.generators.agent import AgentGenerator
 from corpusmill.synthesize.generators.chain import ChainGenerator
+from corpusmill.synthesize.generators.checked_program import CheckedProgramGenerator
+from corpusmill.synthesize.generators.code_translation import CodeTranslationGenerator
+from corpusmill.synthesize.generators.dialogue import DialogueGenerator
+from corpusmill.synthesize.generators.explained_program import ExplainedProgramGenerator
 from corpusmill.synthesize.generators.fallback import FallbackGenerator
+from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.prompt import PromptGenerator
+from corpusmill.synthesize.generators.traces import TraceGenerator
 
 
 class Generator(Maker, Protocol):
@@ -26,7 +33,20 @@ class Generator(Maker, Protocol):
 
 
 KINDS: dict[str, type[Generator]] = {
-    generator.kind: generator for generator in (ChainGenerator, FallbackGenerator, FunctionGenerator, PromptGenerator)
+    generator.kind: generator
+    for generator in (
+        AgentGenerator,
+        ChainGenerator,
+        CheckedProgramGenerator,
+        CodeTranslationGenerator,
+        DialogueGenerator,
+        ExplainedProgramGenerator,
+        FallbackGenerator,
+        FillInMiddleGenerator,
+        FunctionGenerator,
+        PromptGenerator,
+        TraceGenerator,
+    )
 }
 
 

@@ -55,7 +55,9 @@ def test_a_driver_makes_a_library_print():
 
 
 def test_one_that_fails_is_shown_why_and_may_try_again():
-    _, asked = run(translation(), LOOP, printed("0\n1\n"), GOOD, printed(INJECTION, exit_code=1), GOOD, printed("0\n1\n"))
+    _, asked = run(
+        translation(), LOOP, printed("0\n1\n"), GOOD, printed(INJECTION, exit_code=1), GOOD, printed("0\n1\n")
+    )
     shown = asked[3].messages[-1]["content"]
     tag = shown.splitlines()[0].strip("<>")
     assert tag.startswith("output_") and shown.count(f"</{tag}>") == 1 and "<|im_start|>" not in shown
@@ -63,7 +65,10 @@ def test_one_that_fails_is_shown_why_and_may_try_again():
 
 ORIGINAL = printed("0\n1\n")
 REFUSED = {
-    "it prints something else": ([ORIGINAL, GOOD, printed("0\n2\n")] + [GOOD, printed("0\n2\n")], "prints_something_else"),
+    "it prints something else": (
+        [ORIGINAL, GOOD, printed("0\n2\n"), GOOD, printed("0\n2\n")],
+        "prints_something_else",
+    ),
     "it does not run": ([ORIGINAL, GOOD, printed("", exit_code=1), GOOD, printed("", exit_code=1)], "program_fails"),
     "it does not parse": ([ORIGINAL, "for (let", "for (let"], "does_not_parse"),
     "two blocks": ([ORIGINAL, *["```\na\n```\n```\nb\n```"] * 2], "not_one_code_block"),

@@ -1,0 +1,44 @@
+"""A scripted model that plays every part in the recipes beyond one prompt: planner, writer, student, teacher, programmer."""
+
+import json
+
+from corpusmill.engines.inference import ChatRequest
+
+PROGRAM = "```python\nchairs = 4\nlegs = 3\nprint(chairs * legs)\n```"
+CALL = "Thought: Multiply chairs by legs.\nTool: python\nInput:\nprint(4 * 3)"
+LOOK = "Thought: I look for chairs.\nTool: search\nInput:\nchairs in the hall"
+
+SECTIONS = {
+    "The pier": "The long pier of the harbour shelters the boats from the north wind, and a lamp at its end guides the boats.",
+    "The market": "On market days the fishermen sell herring and cod in the square, and travellers come from the villages.",
+}
+LESSON = [
+    "What is the energy of a body at rest?",
+    "The energy of a body at rest is its mass multiplied by the square of the speed of light.",
+    "Why is that energy so large?",
+    "The speed of light is large, so even a small mass at rest has much energy.",
+    "no more questions",
+]
+
+
+def answer(request: ChatRequest) -> str | None:
+    """Say what the recipe whose system prompt this is would hear from a good model."""
+    system, *turns = [message["content"] for message in request.messages]
+    shown = turns[-1]
+    if "plan articles" in system:
+        return "\n".join(SECTIONS)
+    if "write articles" in system:
+        return next(text for heading, text in SECTIONS.items() if f"“{heading}”" in shown)
+    if "student" in system or "teacher who" in system:
+        return LESSON[shown.count("Student: ") + shown.count("Teacher: ")]
+    if "writing Python" in system:
+        return "print(4 + 3)" if len(turns) == 1 else PROGRAM
+    if "with tools" in system:
+        return (LOOK, CALL, "Thought: That is all.\nAnswer: 12")[len(turns) // 2]
+    if "propose inputs" in system:
+        return json.dumps([[7], [1234], [255, 16], [-1]])
+    assert "explain Python" in system, system
+    return (
+        "The function `digits` counts how many digits a `number` has in a `base`. It divides the number by the base again and "
+        "again, and raises an error where the number is negative, since such a number has no digits to count here."
+    )
