@@ -38,6 +38,8 @@ def main() -> int:
     os.umask(0o022)
     sys.path[:] = [path for path in sys.path if Path(path) != Path(order["source_root"])]
     sys.executable = os.path.realpath(sys.executable)
+    if linux.run_child(_gives_up_rights):
+        return _refuse("this kernel does not let a process give up its rights for good")
     proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
     if not order["require_namespaces"]:
         return _serve_without_namespaces(order, user=_other_user(), proc=proc)
@@ -47,6 +49,11 @@ def main() -> int:
     except OSError as error:
         return _refuse(f"this machine permits no namespaces ({error})")
     return linux.run_child(partial(_warden, order, Cell(folder="/work", user=user, in_namespaces=True, proc=proc)))
+
+
+def _gives_up_rights() -> int:
+    linux.give_up_rights()
+    return 0
 
 
 def _warden(order: dict[str, Any], cell: Cell) -> int:

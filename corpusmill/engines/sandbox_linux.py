@@ -9,6 +9,8 @@ import signal
 import sys
 from collections.abc import Callable
 
+from corpusmill.engines.sandbox_seccomp import deny_calls
+
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x20, 0x1000, 0x4000, 0x40000
@@ -37,10 +39,11 @@ def make_read_only(folder: str) -> None:
 
 
 def give_up_rights() -> None:
-    """Drop every capability for good: no program that is started later gets one back."""
+    """Drop every capability and some system calls for good: no program that is started later gets them back."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
     _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    deny_calls()
 
 
 def adopt_orphans() -> None:
