@@ -23,6 +23,7 @@ from corpusmill.synthesize.check import Scope
 from corpusmill.synthesize.chunk import stitch
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.masking import unmask
+from corpusmill.synthesize.prompt import column_value
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import NO_TOOLS, Opened, open_requests
 from corpusmill.synthesize.store import AnswerStore
@@ -34,8 +35,11 @@ FAILED = "failed/"
 """What stands before the reason of a row for which the engine gave no answer."""
 NOT_ANSWERED = "not_answered"
 
-CheckCode = Callable[[list[str], list[str]], list[str | None]]
-"""From programs before and after to the reason why each does not behave as before; it runs them in a sandbox."""
+CheckCode = Callable[..., list[str | None]]
+"""From lists of programs before and after to the reason why each does not behave as before; it runs them in a sandbox.
+
+It is given the parameters of the verifier by name, `tests` as the seeds' tests (None where a seed has none).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,10 +164,15 @@ def _judged(output: _Output, recipe: Recipe, instruments: Instruments) -> _Outpu
 
 def _executed(outputs: list[_Output], recipe: Recipe, instruments: Instruments) -> list[_Output]:
     """Run what every other verifier let pass, all of it at once."""
-    if instruments.check_code is None or not any(item.verifier == EXECUTES for item in recipe.verifiers):
+    wanted = next((item for item in recipe.verifiers if item.verifier == EXECUTES), None)
+    if instruments.check_code is None or wanted is None:
         return outputs
     passed = [output for output in outputs if output.reason is None]
-    reasons = instruments.check_code([output.seed_text for output in passed], [output.text for output in passed])
+    given = dict(wanted.parameters)
+    if column := given.pop("tests", None):
+        given["tests"] = [column_value(output.inputs[0].seed, column) for output in passed]
+    before, after = [output.seed_text for output in passed], [output.text for output in passed]
+    reasons = instruments.check_code(before, after, **given)
     found = iter([replace(output, reason=reason) for output, reason in zip(passed, reasons, strict=True)])
     return [next(found) if output.reason is None else output for output in outputs]
 

@@ -26,6 +26,7 @@ FIRST_LOOK = {"seconds": 0.2, "total_seconds": 2.0}
 """Processor time that the original's calls get; what takes longer is not compared."""
 AGAIN = {"seconds": 2.0, "total_seconds": 20.0}
 """What the same calls get afterwards: ten times as much, so that a slower rewrite is not a wrong one."""
+TESTS = Limits(cpu_seconds=10, wall_seconds=40)
 SCRIPT = Limits(cpu_seconds=2, wall_seconds=4)
 PATIENT = Limits(cpu_seconds=25, wall_seconds=50)
 
@@ -63,7 +64,7 @@ Pairs = Mapping[int, tuple[str, str]]
 def _tested(pairs: Pairs, tests: Mapping[int, str]) -> dict[int, str | None]:
     """Judge by the tests that came with the seeds."""
     programs = [f"{source}\n\n{tests[number]}\n" for number, pair in pairs.items() for source in pair]
-    results = iter(run_programs(programs))
+    results = iter(run_programs(programs, limits=TESTS))
     return {number: _test_reason(next(results), next(results)) for number in pairs}
 
 
@@ -75,7 +76,7 @@ def _test_reason(before: SandboxResult, after: SandboxResult) -> str | None:
 def _documented(pairs: Pairs) -> dict[int, str | None]:
     """Judge by the original's doctests."""
     jobs = [DoctestJob(source=source, doctests_of=pair[0]) for pair in pairs.values() for source in pair]
-    runs = iter(run_doctest_jobs(jobs))
+    runs = iter(run_doctest_jobs(jobs, limits=TESTS))
     return {number: _doctest_reason(next(runs), next(runs)) for number in pairs}
 
 
