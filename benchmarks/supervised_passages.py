@@ -1,8 +1,8 @@
 """Passages to start from, and what good and bad generators make of them: material for simulated runs of a supervisor.
 
-Passages are of real documents where the data are there (manual pages of Python, a physics book, worded problems), else
-made of words of a few subjects with frequencies as in language. A good generator says a passage again in part and in
-partly other words; what it writes depends on its seed alone.
+Passages are of real documents where the data are there (manual pages of Python, a physics book), else made of words of a
+few subjects with frequencies as in language. A good generator says a passage again in part and in partly other words;
+what it writes depends on its seed alone. What it may drift to are other texts: worded problems, or a subject of its own.
 """
 
 import gzip
@@ -25,17 +25,22 @@ def passages(limit: int) -> list[str]:
     """Return passages in the order of their documents, subject after subject; of the data where they are there."""
     if not DATA.exists():
         return made_passages(limit)
-    texts = [*_manual(), *_physics(), *_problems()]
-    found = [text for text in map(_plain, texts) if len(text) > 80]
+    found = [text for text in map(_plain, [*_manual(), *_physics()]) if len(text) > 80]
     step = max(1, len(found) // limit)
     return found[::step][:limit]
 
 
-def made_passages(limit: int, *, subjects: int = 6) -> list[str]:
+def foreign_passages(limit: int) -> list[str]:
+    """Return passages unlike those to start from: what a generator may drift to."""
+    return list(map(_plain, _problems()))[:limit] if DATA.exists() else made_passages(limit, subjects=1, name="foreign")
+
+
+def made_passages(limit: int, *, subjects: int = 6, name: str = "passages") -> list[str]:
     """Return passages of invented words: each subject has its own, and all share the frequent ones."""
-    chance = random.Random("passages")
-    vocabulary = ["".join(chance.choices("aeioubdfgklmnprstvz", k=chance.randint(2, 9))) for _ in range(6_000)]
-    frequent, rest = vocabulary[:200], vocabulary[200:]
+    chance = random.Random("words")
+    frequent = _made_words(200, chance)
+    chance = random.Random(name)
+    rest = _made_words(5_800, chance)
     made = []
     for number in range(limit):
         subject = number * subjects // limit
@@ -49,6 +54,10 @@ def made_passages(limit: int, *, subjects: int = 6) -> list[str]:
         ]
         made.append(". ".join(" ".join(words[at : at + 12]) for at in range(0, length, 12)) + ".")
     return made
+
+
+def _made_words(number: int, chance: random.Random) -> list[str]:
+    return ["".join(chance.choices("aeioubdfgklmnprstvz", k=chance.randint(2, 9))) for _ in range(number)]
 
 
 def rephrased(seed: str, chance: random.Random) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from benchmarks.supervised_passages import GOOD, collapsed, elsewhere, looping, passages
+from benchmarks.supervised_passages import GOOD, collapsed, elsewhere, foreign_passages, looping, passages
 from corpusmill.synthesize.supervise.features import ACCEPTED, Features, Output, features
 from corpusmill.synthesize.supervise.rules import SupervisionRules
 from corpusmill.synthesize.supervise.supervisor import Decision, History, follow, judge, observe
@@ -25,6 +25,8 @@ class Pool:
     """One recipe's material: what a good generator and each bad one make of the same passages."""
 
     seeds: Sequence[str]
+    foreign: Sequence[str]
+    """What a generator may drift to."""
     recipe: str
 
     @cached_property
@@ -35,18 +37,12 @@ class Pool:
     @cached_property
     def bad(self) -> dict[str, list[Features]]:
         chance = random.Random(f"bad {self.recipe}")
-        # Half of all passages away is another subject, and mostly another kind of text.
-        half = len(self.seeds) // 2
-        other = [*self.seeds[half:], *self.seeds[:half]]
         writers = {
-            "collapses": [collapsed] * len(self.seeds),
-            "drifts": [elsewhere(other[at : at + 50] or other[-50:], GOOD[self.recipe]) for at in range(len(other))],
-            "turns bad": [looping] * len(self.seeds),
+            "collapses": collapsed,
+            "drifts": elsewhere(self.foreign, GOOD[self.recipe]),
+            "turns bad": looping,
         }
-        return {
-            kind: [_features(seed, write(seed, chance)) for seed, write in zip(self.seeds, found, strict=True)]
-            for kind, found in writers.items()
-        }
+        return {kind: [_features(seed, write(seed, chance)) for seed in self.seeds] for kind, write in writers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +66,8 @@ class Run:
 
 def pools(limit: int) -> list[Pool]:
     """Return the material of every good recipe."""
-    found = passages(limit)
-    return [Pool(found, recipe) for recipe in GOOD]
+    found, foreign = passages(limit), foreign_passages(limit)
+    return [Pool(found, foreign, recipe) for recipe in GOOD]
 
 
 def first_action(

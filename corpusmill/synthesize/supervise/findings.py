@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpusmill.synthesize.supervise.exact import binomial_tail, design_effect, rise
+from corpusmill.synthesize.supervise.exact import PRIOR_EFFECT, binomial_tail, design_effect, rise
 from corpusmill.synthesize.supervise.features import ACCEPTED
 from corpusmill.synthesize.supervise.rules import SupervisionRules
-from corpusmill.synthesize.supervise.statistics import EDGES, Statistics
+from corpusmill.synthesize.supervise.statistics import EDGES, Statistics, mean_value
 
 _DECIMALS = 4
 
@@ -40,8 +40,8 @@ class View:
     window: int
     """How many chunks are the recent ones; 0 for all of the run."""
     recent: Statistics
-    early: Sequence[Statistics]
-    """The first chunks: how much these scatter says how much the recent ones may."""
+    early: Sequence[Sequence[Statistics]]
+    """The first chunks, and the same cut into blocks of neighbours: how much these scatter, the recent ones may."""
     reference: Statistics | None = None
     """The sum of the early ones where none of them is among the recent; None compares with nothing."""
 
@@ -98,6 +98,8 @@ def _changes(view: View, rules: SupervisionRules) -> Iterator[Finding]:
     for edge in ("same_opening", "same_closing"):
         yield from _rose("same_edges", _pairs(edge), view, least=rules.shift, tests=2, of=edge)
     for rule, histogram, sides in _SHIFTS:
+        if rule == "left_seeds" and mean_value("seed_closeness", reference) < rules.min_seed_closeness:
+            continue
         for is_upper in sides:
             yield from _shifted(rule, histogram, view, least=rules.shift, is_upper=is_upper, num_sides=len(sides))
 
@@ -115,7 +117,7 @@ def _beyond(rule: str, count: Count, limit: float, view: View) -> Iterator[Findi
     now = count(view.recent)
     if now.value <= limit or not now.outputs:
         return
-    effect = design_effect([count(chunk) for chunk in view.early])
+    effect = _effect(count, view)
     p_value = binomial_tail(now.hits, outputs=now.outputs, share=limit, effect=effect)
     numbers = {"recent": list(now), "limit": round(limit, _DECIMALS), "design_effect": round(effect, _DECIMALS)}
     yield Finding(rule=rule, p_value=p_value, numbers=numbers)
@@ -128,7 +130,7 @@ def _rose(
     now, before = count(view.recent), count(view.reference)
     if not now.outputs or not before.outputs or now.value - before.value < least:
         return
-    effect = design_effect([count(chunk) for chunk in view.early])
+    effect = _effect(count, view)
     numbers = {"recent": list(now), "reference": list(before), "design_effect": round(effect, _DECIMALS)}
     p_value = rise(recent=now, reference=before, effect=effect) * tests
     yield Finding(rule=rule, p_value=min(1.0, p_value), numbers=numbers if of is None else {"of": of, **numbers})
@@ -153,6 +155,11 @@ def _shifted(
     tests = num_sides * len(gained)
     side = f"{histogram} {'at least' if is_upper else 'below'} {edge:g}"
     yield from _rose(rule, beyond, view, least=least, tests=tests, of=side)
+
+
+def _effect(count: Count, view: View) -> float:
+    """Return by how much neighbours resemble one another in what is counted, in small groups or in large ones."""
+    return max((design_effect([count(group) for group in groups]) for groups in view.early), default=PRIOR_EFFECT)
 
 
 def _rejected(statistics: Statistics) -> Share:

@@ -55,9 +55,11 @@ class SupervisionRules:
     """Two outputs are alike when their runs of three words have at least this Jaccard, beyond what their seeds share."""
     max_alike_share: float = 0.5
     """More pairs alike than this are a template, even where the run began so."""
-    shift: float = 0.4
+    shift: float = 0.3
     """Lengths, openings, spread or closeness have shifted when at least this share of outputs (or pairs) lies where it did
     not lie before."""
+    min_seed_closeness: float = 0.3
+    """Outputs that were not even so close to their seeds at the start, such as translations, cannot leave them."""
     max_tokens_per_accepted_token: float | None = None
     """Prompt and output tokens for one output token of an accepted document; None sets no ceiling."""
     max_failed_share: float = 0.5
@@ -73,8 +75,16 @@ class SupervisionRules:
         object.__setattr__(self, "windows", tuple(self.windows))
         for name in ("false_alarm", "accept_fall", "accept_wane", "reason_rise", "shift", "lower_share_to"):
             _check_between(name, getattr(self, name), above=0.0)
-        for name in ("min_accept_rate", "alike_overlap", "max_alike_share", "max_failed_share", "min_share"):
+        for name in (
+            "min_accept_rate",
+            "alike_overlap",
+            "max_alike_share",
+            "max_failed_share",
+            "min_share",
+            "min_seed_closeness",
+        ):
             _check_between(name, getattr(self, name))
+        _check_between("min_seed_closeness", self.min_seed_closeness)
         if not self.windows or min(self.windows) < 1:
             raise ValueError(f"windows must be at least one number of chunks, each 1 or more, got {self.windows}")
         if self.min_reference_outputs < 2 or self.reference_outputs < self.min_reference_outputs:

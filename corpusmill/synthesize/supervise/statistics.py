@@ -34,7 +34,7 @@ chunk, less the same of its seed. `pair_overlap` is the Jaccard of a pair's word
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Start:
-    """The mean vectors of a run's first outputs and of their seeds: where later outputs are measured from."""
+    """The summed vectors of a run's first outputs and of their seeds: where later outputs are measured from."""
 
     output: NDArray[np.float64]
     seed: NDArray[np.float64]
@@ -102,10 +102,10 @@ class Statistics:
             "mean_characters": round(self.characters / outputs, 1),
             "distinct_runs": round(distinct_share(self), 4),
             "spread": round(spread(self), 4),
-            "mean_pair_overlap": round(_mean("pair_overlap", self), 4),
+            "mean_pair_overlap": round(mean_value("pair_overlap", self), 4),
             "same_opening": round(self.same_opening / (self.num_pairs or 1), 4),
             "same_closing": round(self.same_closing / (self.num_pairs or 1), 4),
-            "mean_seed_closeness": round(_mean("seed_closeness", self), 4),
+            "mean_seed_closeness": round(mean_value("seed_closeness", self), 4),
             "tokens": self.prompt_tokens + self.completion_tokens,
             "tokens_per_accepted_token": tokens_per_accepted_token(self),
             "device_seconds": round(self.device_seconds, 3),
@@ -126,8 +126,11 @@ _SUMS = (
 )
 
 
-def chunk_statistics(outputs: Sequence[Features], start: Start | None = None) -> Statistics:
-    """Return the statistics of a chunk; without `start` nothing is said of the distance from the run's start."""
+def chunk_statistics(outputs: Sequence[Features], start: Start | None = None, *, is_start: bool = False) -> Statistics:
+    """Return the statistics of a chunk; without `start` nothing is said of the distance from the run's start.
+
+    `is_start`: the start is of these very outputs, each of which is measured from all others.
+    """
     answered = [item for item in outputs if not item.is_failed]
     texts, seeds = [item.output for item in answered], [item.seed for item in answered]
     vectors, seed_vectors = _vectors(texts), _vectors(seeds)
@@ -138,7 +141,9 @@ def chunk_statistics(outputs: Sequence[Features], start: Start | None = None) ->
         "pair_overlap": overlaps,
         "pair_closeness": closeness,
         "seed_closeness": (vectors * seed_vectors).sum(axis=1),
-        "start_closeness": vectors @ start.output - seed_vectors @ start.seed if start else np.zeros(0),
+        "start_closeness": _closeness(vectors, start.output, is_start) - _closeness(seed_vectors, start.seed, is_start)
+        if start
+        else np.zeros(0),
     }
     return Statistics(
         reasons=Counter(item.reason for item in answered),
@@ -159,10 +164,12 @@ def chunk_statistics(outputs: Sequence[Features], start: Start | None = None) ->
 
 
 def start_of(outputs: Sequence[Features]) -> Start:
-    """Return where a run starts, from its first outputs: directions of length 1 (zero where no output has a word)."""
+    """Return where a run starts, from its first outputs."""
     answered = [item for item in outputs if not item.is_failed]
-    means = [_direction(_vectors([getattr(item, side) for item in answered])) for side in ("output", "seed")]
-    return Start(output=means[0], seed=means[1])
+    return Start(
+        output=_vectors([item.output for item in answered]).sum(axis=0),
+        seed=_vectors([item.seed for item in answered]).sum(axis=0),
+    )
 
 
 def spread(statistics: Statistics) -> float:
@@ -201,10 +208,11 @@ def _vectors(texts: Sequence[TextFeatures]) -> NDArray[np.float64]:
     return np.array([item.vector for item in texts], np.float64).reshape(-1, DIMENSIONS)
 
 
-def _direction(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = vectors.sum(axis=0)
-    length = float(np.linalg.norm(total))
-    return total / length if length else total
+def _closeness(vectors: NDArray[np.float64], total: NDArray[np.float64], is_own: bool) -> NDArray[np.float64]:
+    """Return the cosine of each vector with a sum of vectors, without its own part where it has one; 0 of nothing."""
+    others = total - vectors if is_own else np.broadcast_to(total, vectors.shape)
+    found: NDArray[np.float64] = (vectors * others).sum(axis=1) / np.maximum(np.linalg.norm(others, axis=1), 1e-9)
+    return found
 
 
 def _pair_overlaps(texts: Sequence[TextFeatures]) -> NDArray[np.float64]:
@@ -241,6 +249,7 @@ def _histogram(name: str, values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)[0].astype(np.int64)
 
 
-def _mean(name: str, statistics: Statistics) -> float:
+def mean_value(name: str, statistics: Statistics) -> float:
+    """Return the mean of a histogram's values, to half a bin."""
     bins, edges = statistics.histograms[name], EDGES[name]
     return float(bins @ ((edges[:-1] + edges[1:]) / 2) / (bins.sum() or 1))

@@ -17,6 +17,8 @@ from corpusmill.synthesize.supervise.findings import Finding, View, find
 from corpusmill.synthesize.supervise.rules import RULES, Action, SupervisionRules
 from corpusmill.synthesize.supervise.statistics import Start, Statistics, chunk_statistics, start_of
 
+BLOCK_OUTPUTS = 32
+"""Neighbours whose statistics are kept apart at the start, to see how much outputs of neighbouring seeds are alike."""
 _START_OUTPUTS = 8
 """The first chunk with so many answered outputs is the start that later ones are measured from."""
 _SHOWN_CHUNKS = 3
@@ -46,6 +48,8 @@ class History:
     share: float = 1.0
     start: Start | None = None
     early: tuple[Statistics, ...] = ()
+    early_blocks: tuple[tuple[Statistics, ...], ...] = ()
+    """Of each of the first chunks, the statistics of so many outputs in a row as a block has."""
     early_sums: tuple[Statistics, ...] = ()
     """Of the first, of the first two, and so on."""
     late: tuple[Statistics, ...] = ()
@@ -59,16 +63,19 @@ class History:
 
 def observe(history: History, outputs: Sequence[Features], rules: SupervisionRules) -> History:
     """Return what is known after one more chunk."""
-    chunk = chunk_statistics(outputs, history.start)
+    is_start = history.start is None and sum(not item.is_failed for item in outputs) >= _START_OUTPUTS
+    start = start_of(outputs) if is_start else history.start
+    blocks = tuple(chunk_statistics(block, start, is_start=is_start) for block in _blocks(outputs))
+    chunk = reduce(add, blocks)
     num_early = sum(item.num_outputs for item in history.early)
     is_early = num_early < rules.reference_outputs and len(history.early) == history.num_seen
-    has_start = history.start is not None or chunk.num_outputs < _START_OUTPUTS
     return replace(
         history,
         num_chunks=history.num_chunks + 1,
         num_seen=history.num_seen + 1,
-        start=history.start if has_start else start_of(outputs),
+        start=start,
         early=(*history.early, chunk) if is_early else history.early,
+        early_blocks=(*history.early_blocks, blocks) if is_early else history.early_blocks,
         early_sums=(*history.early_sums, _plus(history.early_sums, chunk)) if is_early else history.early_sums,
         late=(*history.late, chunk)[-max(rules.windows) :],
         total=chunk if history.total is None else history.total + chunk,
@@ -120,6 +127,13 @@ def look_level(look: int, rules: SupervisionRules) -> float:
     return rules.false_alarm / (look * (look + 1) * len(RULES))
 
 
+def _blocks(outputs: Sequence[Features]) -> list[Sequence[Features]]:
+    """Cut a chunk into blocks of neighbours, the last one the longest: at least one block, if an empty one."""
+    number = max(1, len(outputs) // BLOCK_OUTPUTS)
+    ends = [*range(BLOCK_OUTPUTS, number * BLOCK_OUTPUTS, BLOCK_OUTPUTS), len(outputs)]
+    return [outputs[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+
+
 def _plus(sums: Sequence[Statistics], chunk: Statistics) -> Statistics:
     return sums[-1] + chunk if sums else chunk
 
@@ -134,18 +148,34 @@ def _seen(history: History) -> dict[str, Any]:
 
 
 def _views(history: History, rules: SupervisionRules) -> list[View]:
-    """Return the last chunks in windows, and all of the run for what is never to be."""
+    """Return the last chunks in windows, beside all first chunks and beside the very first; and all of the run.
+
+    The very first chunks show what became other soon after, where the rest of the first chunks is other already.
+    """
     fresh = min(history.num_seen - history.num_settled, len(history.late))
     views, recent = [], None
     for window in range(1, fresh + 1):
         chunk = history.late[-window]
         recent = chunk if recent is None else recent + chunk
         if window in rules.windows:
-            early = history.early[: max(0, history.num_seen - window)]
-            views.append(View(window=window, recent=recent, early=early, reference=_reference(history, window)))
+            number = min(len(history.early), history.num_seen - window)
+            for first in sorted({number, min(number, _num_first(history, rules))}):
+                reference = history.early_sums[first - 1] if first else None
+                views.append(View(window=window, recent=recent, early=_early(history, number), reference=reference))
     if history.total is not None and not history.num_settled:
-        views.append(View(window=0, recent=history.total, early=history.early))
+        views.append(View(window=0, recent=history.total, early=_early(history, len(history.early))))
     return views
+
+
+def _early(history: History, number: int) -> tuple[Sequence[Statistics], ...]:
+    """Return the first chunks, and their blocks."""
+    return history.early[:number], [block for blocks in history.early_blocks[:number] for block in blocks]
+
+
+def _num_first(history: History, rules: SupervisionRules) -> int:
+    """Return how many chunks it takes for twice the outputs that a reference needs."""
+    wanted = 2 * rules.min_reference_outputs
+    return next((n for n, total in enumerate(history.early_sums, 1) if total.num_outputs >= wanted), len(history.early))
 
 
 def _reference(history: History, window: int) -> Statistics | None:

@@ -18,7 +18,7 @@ CHANGE = 12
 
 @pytest.fixture(scope="module")
 def pool() -> Pool:
-    return Pool(made_passages(600), "rephrased")
+    return Pool(made_passages(600), made_passages(600, subjects=1, name="foreign"), "rephrased")
 
 
 def chunk(*reasons, text="", **columns):
