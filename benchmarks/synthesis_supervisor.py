@@ -24,7 +24,7 @@ WITHIN = 3
 """Chunks, the first bad one counted."""
 LOOK_AFTER = 12
 """Chunks that a bad run goes on after its change."""
-CHANGES = {"collapses": (4, 20), "drifts": (4, 20), "turns bad": (20,), "accepts less": (20,)}
+CHANGES = {"collapses": (8, 20), "drifts": (8, 20), "turns bad": (20,), "accepts less": (20,)}
 """The first bad chunk, by kind: early in the run and later."""
 
 

@@ -136,10 +136,10 @@ def _sketch(runs: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def _vector(hashes: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Return the bag of words: each word once, weighed by 1 + log of its count, at a place and with a sign of its hash."""
+    """Return the bag of words: the root of each word's count, at a place and with a sign of its hash."""
     found, counts = np.unique(_mixed(hashes * _GOLDEN), return_counts=True)
     places = (found % np.uint64(DIMENSIONS)).astype(np.int64)
     signs = np.where(found >> np.uint64(63), 1.0, -1.0)
-    vector = np.bincount(places, weights=signs * (1 + np.log(counts)), minlength=DIMENSIONS)
+    vector = np.bincount(places, weights=signs * np.sqrt(counts), minlength=DIMENSIONS)
     length = float(np.linalg.norm(vector))
     return (vector / length if length else vector).astype(np.float32)
