@@ -1,7 +1,8 @@
 """A table's files as an Arrow dataset: what DuckDB, polars and pandas scan lazily.
 
 Filters on `partition_key` skip whole files, filters on other columns skip row groups. Readahead is bounded by bytes:
-Arrow's default reads 2 million rows ahead, which for documents is more than a machine's memory.
+Arrow's default reads 2 million rows ahead, which for documents is more than a machine's memory. Arrow decodes a row
+group whole and begins the next one while fewer than a batch's rows wait, so a batch has fewer rows than a row group.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,8 @@ from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.schemas import PARTITION_KEY
 from corpusmill.lake.store import Store
 
-_BATCH_BYTES = 16 << 20
+_BATCHES_PER_ROW_GROUP = 4
 _MAX_BATCH_ROWS = 8_192
-_EXPANSION = 5
-"""Text takes about this many times more memory than compressed disk."""
 
 
 class BoundedDataset(ds.FileSystemDataset):
@@ -49,7 +48,15 @@ def files_to_dataset(store: Store, files: Sequence[DataFileRef], schema: pa.Sche
         for file in files
     ]
     dataset = BoundedDataset(fragments, schema, parquet, filesystem)
-    num_rows = sum(file.num_rows for file in files)
-    row_bytes = _EXPANSION * sum(file.num_bytes for file in files) / max(num_rows, 1)
-    dataset.batch_rows = int(min(max(_BATCH_BYTES / max(row_bytes, 1), 1), _MAX_BATCH_ROWS))
+    dataset.batch_rows = _batch_rows(files)
     return dataset
+
+
+def _batch_rows(files: Sequence[DataFileRef]) -> int:
+    """Return the rows of a quarter of the row group with the fewest, hence longest, rows. The writer bounds its bytes.
+
+    How well a file compresses says nothing: a text that repeats takes a thousand times more memory than disk. A file of
+    one row group has no next one, however few its rows are.
+    """
+    groups = [file.num_rows // file.num_row_groups for file in files if file.num_row_groups > 1]
+    return max(min([*groups, _BATCHES_PER_ROW_GROUP * _MAX_BATCH_ROWS]) // _BATCHES_PER_ROW_GROUP, 1)

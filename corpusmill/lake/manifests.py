@@ -69,4 +69,5 @@ def _read(io: FileIO, manifest: ManifestFile, wanted: Collection[str] | None) ->
                     num_rows=file.record_count,
                     num_bytes=file.file_size_in_bytes,
                     partition=partition,
+                    num_row_groups=len(file.split_offsets or ()) or 1,
                 )

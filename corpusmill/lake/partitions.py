@@ -99,6 +99,7 @@ class DataFileRef:
     num_rows: int
     num_bytes: int
     partition: str
+    num_row_groups: int = 1
 
 
 def published_fence(properties: Mapping[str, str], partition: str) -> dict[str, Any] | None:
