@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +20,8 @@ from corpusmill.settings import Settings
 from jobs.development import running_url
 
 CELL_CHARACTERS = 200
+_QUOTED = r'^$|[",\r\n]|^\s|\s$'
+"""Texts that CSV needs in quotes."""
 LEDGER = ("in", "kept", "dropped", "failed")
 """What became of the rows that a partition was made from; a table may keep rows of what it dropped, with the reason."""
 
@@ -97,14 +99,33 @@ def _rows(reader: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
 
 
 def _write_csv(reader: pa.RecordBatchReader, out: IO[bytes]) -> None:
-    nested = [item.name for item in reader.schema if pa.types.is_nested(item.type)]
-    if nested:
-        raise ValueError(
-            f"CSV has no form for the nested column {nested[0]!r}; select its parts, or take --format json"
-        )
-    with pyarrow.csv.CSVWriter(out, reader.schema) as writer:
-        for batch in reader:
-            writer.write_batch(batch)
+    for item in reader.schema:
+        if pa.types.is_nested(item.type):
+            raise ValueError(
+                f"CSV has no form for the nested column {item.name!r}; select its parts, or take --format json"
+            )
+        if pa.types.is_binary(item.type):
+            raise ValueError(f"CSV has no form for the bytes of the column {item.name!r}; select hex({item.name})")
+    columns = [pa.array([name], pa.large_string()) for name in reader.schema.names]
+    _write_lines(columns, out)
+    for batch in reader:
+        _write_lines([column.cast(pa.large_string()) for column in batch.columns], out)
+
+
+def _write_lines(columns: Sequence[pa.Array], out: IO[bytes]) -> None:
+    """Write columns of text as lines of CSV. An empty text is quoted, so that it is no null; so is what CSV would misread."""
+    quoted = [pc.if_else(pc.match_substring_regex(column, _QUOTED), _in_quotes(column), column) for column in columns]
+    lines = pc.binary_join_element_wise(*quoted, _text(","), null_handling="replace", null_replacement="")
+    out.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+
+
+def _in_quotes(column: pa.Array) -> pa.Array:
+    doubled = pc.replace_substring(column, '"', '""')
+    return pc.binary_join_element_wise(_text('"'), doubled, _text('"'), _text(""))
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())
 
 
 def _print_table(reader: pa.RecordBatchReader, most_rows: int) -> None:

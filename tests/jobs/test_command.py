@@ -1,5 +1,6 @@
 """The command line as a user meets it: what it teaches, and what it says of mistakes."""
 
+import io
 import json
 import re
 import shlex
@@ -9,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.csv
 import pytest
 
 from corpusmill.settings import load_settings
@@ -112,8 +114,20 @@ def test_the_status_of_nothing_says_how_to_make_something(corpusmill):
 def test_sql_answers_as_table_csv_and_json(corpusmill):
     query = "select 1 as number, 'a, b' as name"
     assert "number" in corpusmill("sql", query).stdout
-    assert corpusmill("sql", "--format", "csv", query).stdout == '"number","name"\n1,"a, b"\n'
+    assert corpusmill("sql", "--format", "csv", query).stdout == 'number,name\n1,"a, b"\n'
     assert corpusmill("sql", "--format", "json", query).stdout == '{"number": 1, "name": "a, b"}\n'
+
+
+def test_csv_quotes_what_it_must_and_reads_back_as_it_was(corpusmill):
+    texts = ["plain", "", None, 'say "hi"', "two\nlines", "a,b", " edge", "ö"]
+    values = ", ".join("(null)" if text is None else f"('{text}')" for text in texts)
+    query = f"select text, 1.5 as half, true as yes, date '2024-02-03' as day from (values {values}) as rows(text)"
+    written = corpusmill("sql", "--format", "csv", query).stdout
+    assert written.startswith('text,half,yes,day\nplain,1.5,true,2024-02-03\n"",1.5,true,2024-02-03\n,1.5,')
+    options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False)
+    newlines = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    read = pyarrow.csv.read_csv(io.BytesIO(written.encode()), parse_options=newlines, convert_options=options)
+    assert read["text"].to_pylist() == texts
 
 
 def test_sql_that_duckdb_refuses_is_the_users_mistake(corpusmill):
