@@ -51,6 +51,14 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
             "[sources.web]\nuri = 'x'\nformat = 'wark'\n",
             "must be one of warc, wet, arc, html, text, parquet, jsonl, package, checkout, got 'wark'",
         ),
+        (
+            "[sources.web]\nuri = 'x'\nformat = 'jsonl'\noptions = { text_colum = 'body' }\n",
+            r"\[sources.web\] options: unknown read option text_colum; .*; did you mean 'text_column'",
+        ),
+        (
+            "[sources.code]\nuri = 'x'\nformat = 'package'\noptions = { include = '*.py' }\n",
+            r"\[sources.code\] options: the option include takes a list of strings, got '\*.py'",
+        ),
         ("[inference]\nnum_engines = 'two'\n", r"\[inference\] num_engines must be a int, got 'two'"),
         ("[inference]\ntuned = 1\n", r"\[inference\] tuned must be a bool, got 1"),
         ("[inference]\ntuning = 1\n", r"\[inference.tuning\] must be a table of engine settings, got 1"),

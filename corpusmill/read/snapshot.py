@@ -101,13 +101,13 @@ def _snapshot_files(
     if store.exists(root):
         path = _path_in_snapshot(root, f"{store.root}/{snapshot}/")
         yield from (
-            [SnapshotFile(uri=root, path=path, size=store.size(root))] if _is_wanted(path, format, options) else []
+            [SnapshotFile(uri=root, path=path, size=store.size(root))] if is_taken(path, format, options) else []
         )
         return
     num_files = num_others = 0
     for found in store.list(f"{root}/"):
         path = found.uri.removeprefix(f"{root}/")
-        if _is_wanted(path, format, options):
+        if is_taken(path, format, options):
             num_files += 1
             yield SnapshotFile(uri=found.uri, path=path, size=found.size)
         else:
@@ -121,7 +121,8 @@ def _path_in_snapshot(uri: str, folder: str) -> str:
     return uri.removeprefix(folder) if uri.startswith(folder) else uri.rsplit("/", 1)[-1]
 
 
-def _is_wanted(path: str, format: str, options: ReadOptions) -> bool:
+def is_taken(path: str, format: str, options: ReadOptions) -> bool:
+    """Return whether a file at `path` inside a snapshot is read: data, of the format, and chosen by include and exclude."""
     if is_bookkeeping(path):
         return False
     # Patterns of a package source name its members, not the archive.

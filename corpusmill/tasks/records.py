@@ -5,7 +5,7 @@ the same table.
 """
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,8 @@ from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.lake.tables import Attempt
 from corpusmill.read.file_names import spelled
-from corpusmill.read.snapshot import is_bookkeeping, list_records
+from corpusmill.read.options import ReadOptions
+from corpusmill.read.snapshot import is_bookkeeping, is_taken, list_records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
@@ -78,13 +79,27 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         inputs=files,
         parameters=parameters,
     )
-    outcome = outcome_of(shards, state={PAYLOADS_VERSION: fingerprint(files)})
+    left_out = _files_left_out(job, files)
+    outcome = outcome_of(
+        shards, state={PAYLOADS_VERSION: fingerprint(files)}, metrics={"files_left_out": len(left_out)}
+    )
     if outcome.counts.rows_in == 0:
         raise ValueError(
             f"snapshot {job.partition!r} of {job.dataset} holds no {source.format} record in {len(shards)} files; "
             "check the source's format and options"
         )
+    if left_out:
+        named = f"{', '.join(left_out[:3])}{', …' if len(left_out) > 3 else ''}"
+        job.report(f"{len(left_out)} of {len(files)} files are not read, by format, include or exclude: {named}", {})
     return outcome
+
+
+def _files_left_out(job: Job, files: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names inside the snapshot of the files that the source's format and options do not take."""
+    source = job.settings.source(job.dataset)
+    options = ReadOptions.from_mapping(source.options)
+    names = [str(file["key"]).removeprefix(f"{job.partition}/") for file in files]
+    return [spelled(name) for name in names if not is_taken(name, source.format, options)]
 
 
 def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:

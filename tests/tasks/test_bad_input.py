@@ -126,10 +126,21 @@ def test_a_file_without_the_text_column_is_named_and_nothing_is_committed(tmp_pa
     assert Lake(settings.lake).partition("sources/web/records", "2024") is None
 
 
-def test_a_typo_in_the_options(tmp_path: Path) -> None:
-    put(tmp_path, "a.jsonl", '{"text": "hello"}\n')
-    with pytest.raises(Exception, match="unknown read option text_colum"):
-        run(settings_for(tmp_path, form="jsonl", text_colum="text"))
+def test_a_typo_in_the_options_is_told_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unknown read option text_colum"):
+        settings_for(tmp_path, form="jsonl", text_colum="text")
+
+
+def test_files_that_are_not_read_are_counted_and_named(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl", "drafts/c.jsonl", "d.warc.gz", "notes.txt"):
+        put(tmp_path, name, '{"text": "hello"}\n')
+    settings = settings_for(tmp_path, form="jsonl", exclude=["drafts/*"])
+    said: list[str] = []
+    arguments = {"settings": settings.to_json(), "dataset": "web", "partition": "2024", "parameters": {}}
+    result = execute("records", arguments, lambda message, numbers: said.append(message))
+    assert (result["counts"]["rows_in"], result["metrics"]["files_left_out"]) == (2, 3)
+    told = "3 of 5 files are not read, by format, include or exclude: d.warc.gz, drafts/c.jsonl, notes.txt"
+    assert any(told in line for line in said), said
 
 
 def test_a_stage_whose_input_was_never_made(tmp_path: Path) -> None:
