@@ -1,8 +1,13 @@
-"""A walk through deduplication on Spark, run by test_spark_dedup in a process of its own: `spark_walk.py KIND FOLDER`."""
+"""A walk through deduplication on Spark, run by test_spark_dedup in a process of its own: `spark_walk.py KIND FOLDER`.
+
+Runs go over Connect, so that walk is the whole one. A classic session differs in how it takes queries, keeps rows and
+raises: its walk is the search with most steps, the one without documents, and a refusal.
+"""
 
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -15,33 +20,31 @@ from corpusmill.lake.store import Store, StoreSettings
 from tests.dedup.planted import Document, edited, words, write_corpus
 
 PARAMETERS = DedupParameters()
-RULES = {
+RULES: dict[str, dict[str, Any]] = {
+    "planted": {},
+    "hot": {"max_bucket": 4, "num_representatives": 2, "max_comparisons": 5},
+    "short": {},
     "snapshots": {"scope": "snapshot"},
     "sources": {"scope": "source", "rank": "newest"},
     "held": {"rank": "longest", "validation_share": 0.25},
 }
-TIGHT = DedupParameters(max_bucket=4, num_representatives=2, max_comparisons=5)
+CLASSIC = ("hot", "garbled")
 
 
 def main(kind: str, folder: Path) -> None:
+    walked = CLASSIC if kind == "classic" else (*RULES, *BREAKS)
     spark = open_session(kind)
     try:
-        compare(spark, folder / "planted", planted(), PARAMETERS)
-        compare(spark, folder / "hot", planted(), TIGHT)
-        compare(
-            spark, folder / "short", [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)], PARAMETERS
-        )
-        for name, changed in RULES.items():
-            compare(spark, folder / name, planted(), DedupParameters(**changed))
-        nothing = spark_dedup.find_duplicates(
-            spark, [], parameters=PARAMETERS, store=Store(StoreSettings(root=str(folder)))
-        )
-        same(
-            find_duplicates([], parameters=PARAMETERS, read_texts=stored_texts(Store(StoreSettings(root=str(folder))))),
-            nothing,
-        )
-        refused = [name for name, break_corpus in BREAKS.items() if is_refused(spark, folder / name, break_corpus)]
-        print(f"equal: planted, hot, short, {', '.join(RULES)}; refused: {', '.join(refused)}")
+        compared = [name for name in RULES if name in walked]
+        for name in compared:
+            documents = few_short() if name == "short" else planted()
+            compare(spark, folder / name, documents, DedupParameters(**RULES[name]))
+        store = Store(StoreSettings(root=str(folder)))
+        nothing = spark_dedup.find_duplicates(spark, [], parameters=PARAMETERS, store=store)
+        same(find_duplicates([], parameters=PARAMETERS, read_texts=stored_texts(store)), nothing)
+        broken = {name: break_corpus for name, break_corpus in BREAKS.items() if name in walked}
+        refused = [name for name, break_corpus in broken.items() if is_refused(spark, folder / name, break_corpus)]
+        print(f"equal: {', '.join(compared)}; refused: {', '.join(refused)}")
     finally:
         spark.stop()
 
@@ -59,6 +62,10 @@ def planted() -> list[Document]:
     texts += [edited(50, 120, replaced % 12) for replaced in range(40)]
     texts += [words(900_000 + 100 * number, 40) for number in range(20)]
     return [(f"doc-{number:03d}", f"s{number % 3}", text) for number, text in enumerate(texts)]
+
+
+def few_short() -> list[Document]:
+    return [("a", "s1", "too short"), ("b", "s2", "too short"), ("c", "s2", None)]
 
 
 def compare(spark: SparkSession, folder: Path, documents: list[Document], parameters: DedupParameters) -> None:

