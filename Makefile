@@ -18,9 +18,9 @@ tune: demo ## find the fastest engine settings on the sample's prompts; synthesi
 dev: setup ## the Dagster UI and its daemon
 	@$(bin)/corpusmill dev
 
-test: ## set up and run all tests; TESTS="tests/dedup -m 'not slow'" runs some
+test: ## set up and run all tests, two at a time; TESTS="tests/dedup -m 'not slow'" runs some
 	@bash deploy/setup.sh test
-	@$(bin)/python -m pytest --durations=25 --durations-min=4 $(TESTS)
+	@$(bin)/python -m pytest -n 2 --durations=25 --durations-min=4 $(TESTS)
 
 check: setup ## lint, format, types
 	@$(bin)/ruff check .

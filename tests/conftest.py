@@ -8,12 +8,22 @@ from hypothesis import settings
 
 from tests.servers.postgres import PostgresServer, postgres, postgres_binaries
 from tests.servers.seaweedfs import S3Server, make_table_bucket, seaweedfs, weed_binary
+from tests.side_by_side import pytest_collection_modifyitems, pytest_xdist_make_scheduler
+
+__all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
 
 # The same examples in every run, so that a failure comes back; `--hypothesis-profile=search` looks for new ones. How long
 # an example takes says nothing on a busy machine, and a kernel's first one compiles it.
 settings.register_profile("tests", deadline=None, derandomize=True, database=None)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("tests")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the numbers that tests recorded with `record_property`."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 @pytest.fixture(scope="session")
