@@ -7,10 +7,10 @@ do; a newer compiler or interpreter does not move it.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from corpusmill.engines.sandbox import Limits, SandboxResult, run_programs_in, run_python
-from corpusmill.engines.sandbox_languages import LANGUAGES, LIMITS, Language, program
+from corpusmill.engines.sandbox_languages import LANGUAGES, LIMITS, program
 from corpusmill.fingerprint import fingerprint
 
 TAIL_CHARACTERS = 2_000
@@ -49,7 +49,7 @@ class ProgramTool:
             raise ValueError(
                 f"the tool program takes the arguments source and language, one of {', '.join(LANGUAGES)}; got {dict(arguments)}"
             )
-        language = cast(Language, arguments["language"])
+        language = arguments["language"]
         return json.dumps(_said(run_programs_in(language, [program(language, arguments["source"])])[0]))
 
 
