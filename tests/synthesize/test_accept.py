@@ -7,9 +7,14 @@ from hypothesis import strategies as st
 
 from corpusmill.document import SYNTHESIZED, text_hash
 from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
+from corpusmill.synthesize.asking import Finished, GivenUp
 from corpusmill.synthesize.check import check
+from corpusmill.synthesize.generators.chain import ChainGenerator, Step
+from corpusmill.synthesize.generators.function import FunctionGenerator
+from corpusmill.synthesize.generators.registry import KINDS
 from corpusmill.synthesize.recipe import OutputRule, PrimaryInput
 from corpusmill.synthesize.verify.behaviour import behaviour_reason
+from tests.synthesize.programs import SAMPLING, question
 from tests.synthesize.rows import MODEL, answers, completion, completions, documents, generator, recipe, requests
 
 TEXT = "First part is here.\n\nSecond part is there."
@@ -202,3 +207,67 @@ def test_a_document_that_instructs_the_model_gets_no_further_than_the_verifiers(
 def test_nothing_asked_is_an_empty_table():
     table = accepted(documents("x").slice(0, 0), recipe(), completions())
     assert table.num_rows == 0 and acceptance_counts(table).rows_in == 0
+
+
+class Draws:
+    """A generator of several questions for a chunk: what comes of them is what the model says first."""
+
+    kind = "draws"
+
+    def __init__(self, ends):
+        self.ends = ends
+
+    def names(self):
+        return {"document"}
+
+    def program(self, material):
+        [answer] = yield [question(material.text)]
+        return self.ends[answer.text]
+
+    def to_json(self):
+        return {}
+
+
+ENDS = {
+    "long": Finished(text="Part one.", meta={"turns": "3", "tool": "python"}),
+    "short": Finished(text="Part two.", meta={"turns": "1", "tool": "python"}),
+    "cut": Finished(text="Part", finish_reason="length"),
+    "refused": GivenUp(reason="plan/too_short"),
+}
+DRAWN = {
+    "both finished": (["long", "short"], ("Part one.\n\nPart two.", None)),
+    "one gave up": (["long", "refused"], ("Part one.\n\n", "plan/too_short")),
+    "one cut off": (["cut", "long"], ("Part\n\nPart one.", "cut_off")),
+    "one gave up, one failed": (["refused", None], ("", "failed/engine_error")),
+}
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    monkeypatch.setitem(KINDS, "draws", Draws)
+    return recipe(primary=PrimaryInput(max_characters=25), generator=Draws(ENDS))
+
+
+@pytest.mark.parametrize(("replies", "expected"), DRAWN.values(), ids=DRAWN)
+def test_case_22_how_programs_end_decides_about_their_seed(draws, replies, expected):
+    assert verdicts(accepted(documents(TEXT), draws, replies)) == [expected]
+
+
+def test_what_programs_say_of_themselves_is_in_the_meta(draws):
+    (row,) = accepted(documents(TEXT), draws, ["long", "short"]).to_pylist()
+    assert row["meta"] == [("num_chunks", "2"), ("turns", "3,1"), ("tool", "python")]
+
+
+def test_a_program_that_waits_for_a_later_answer_was_not_answered():
+    steps = (Step(name="a", user="$document", sampling=SAMPLING), Step(name="b", user="$a", sampling=SAMPLING))
+    assert verdicts(accepted(documents("x"), recipe(generator=ChainGenerator(steps=steps)), ["y"])) == [
+        ("", "failed/not_answered")
+    ]
+
+
+def test_a_function_writes_documents_without_a_model_or_its_license():
+    shorten = FunctionGenerator(function="tests.synthesize.toy_functions:shorten")
+    table = accepted(documents("One. Two.", "No end"), recipe(generator=shorten), completions())
+    assert verdicts(table) == [("One.", None), ("", "function/refused")]
+    assert table["generator"][0].as_py() == f"{shorten.function}@{shorten.version}"
+    assert table["generator_license"][0].as_py() is None

@@ -7,8 +7,10 @@ import pytest
 
 from corpusmill.document import REQUESTS
 from corpusmill.synthesize.check import check
+from corpusmill.synthesize.generators.chain import ChainGenerator, Step
+from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.recipe import PrimaryInput, SeedRule
-from corpusmill.synthesize.requests import ask, render
+from corpusmill.synthesize.requests import ask, open_requests, render
 from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import MODEL, documents, generator, recipe, requests
 
@@ -101,3 +103,32 @@ def test_a_seed_that_changed_or_vanished_is_refused():
 def test_documents_must_say_which_file_they_are_from():
     with pytest.raises(ValueError, match="column text_file"):
         requests(documents("One").drop_columns(["text_file"]))
+
+
+SHORTEN = FunctionGenerator(function="tests.synthesize.toy_functions:shorten")
+
+
+def test_a_request_is_named_by_what_its_program_asks_first():
+    steps = (Step(name="draft", user="$document", system="Rewrite.", sampling=Sampling(max_tokens=64)),)
+    longer = (*steps, Step(name="better", user="$draft", sampling=Sampling(max_tokens=64)))
+    plain = ids(documents(TEXT))
+    assert ids(documents(TEXT), recipe(generator=ChainGenerator(steps=steps))) == plain
+    assert ids(documents(TEXT), recipe(generator=ChainGenerator(steps=longer))) == plain
+
+
+def test_where_nothing_is_asked_the_input_names_the_request():
+    asked = recipe(generator=SHORTEN)
+    rows = requests(documents("One.", "Two.", "One."), asked)
+    first, second, third = rows["request_id"].to_pylist()
+    assert first == third != second
+    assert rows["prompt_characters"].to_pylist() == [0, 0, 0]
+    assert render(rows, documents("One.", "Two.", "One."), asked) == []
+    with pytest.raises(ValueError, match="another prompt than request"):
+        list(open_requests(rows, documents("One.", "Two!", "One."), asked))
+
+
+def test_what_is_asked_first_is_rendered_with_its_sampling():
+    seeds = documents("One")
+    (rendered,) = render(requests(seeds), seeds, recipe())
+    assert rendered["request_id"] == ids(seeds)[0]
+    assert Sampling.from_json(rendered["sampling"]) == Sampling(max_tokens=64)

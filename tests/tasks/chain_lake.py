@@ -96,13 +96,17 @@ class ChainLake:
             {**same, "doc_id": f"d{place}", "text": text, "text_hash": text_hash(text)}
             for place, text in enumerate(texts)
         ]
-        table = "curated/web/documents"
-        attempt = self.lake.begin(table, "1", DOCUMENTS)
+        self.commit("curated/web/documents", "1", pa.Table.from_pylist(rows, schema=DOCUMENTS))
+
+    def commit(self, table: str, partition: str, rows: pa.Table) -> None:
+        """Commit rows as a partition's new version."""
+        attempt = self.lake.begin(table, partition, rows.schema)
+        folder = data_directory(table, partition)
         writer = ShardWriter(
-            self.lake.store, directory=data_directory(table, "1"), name=attempt.attempt, schema=DOCUMENTS, partition="1"
+            self.lake.store, directory=folder, name=attempt.attempt, schema=rows.schema, partition=partition
         )
         with writer:
-            writer.write(pa.Table.from_pylist(rows, schema=DOCUMENTS))
+            writer.write(rows)
         self.lake.commit(attempt, writer.files, {})
 
     def run(self, *tasks: str) -> dict[str, Any]:

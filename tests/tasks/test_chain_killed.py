@@ -1,11 +1,14 @@
 """A recipe of several steps, killed with kill -9 in and between waves, and changed in parts: what is asked again."""
 
+import io
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from corpusmill.lake.names import staging_directory
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.sampling import Sampling
 from tests.killed.stops import Stop
@@ -110,3 +113,21 @@ def test_the_size_of_a_wave_changes_nothing(undisturbed: ChainLake, tmp_path: Pa
     wide.run()
     assert wide.contents() == undisturbed.contents()
     assert len(wide.waves()) < len(undisturbed.waves())
+
+
+def test_answers_of_a_lake_from_before_there_were_steps_stand(undisturbed: ChainLake, tmp_path: Path) -> None:
+    """Those about one document are committed, those about the next one lie in the wave of a run that was killed."""
+    old = undisturbed.lake.read(COMPLETIONS).drop_columns(["partition_key", "step"])
+    lake = ChainLake(tmp_path, wave=100)
+    lake.put(*TEXTS[:3])
+    lake.run("requests")
+    lake.commit(COMPLETIONS, PARTITION, old.slice(0, 4))
+    wave = io.BytesIO()
+    pq.write_table(old.slice(4, 4), wave)
+    lake.lake.store.create(
+        f"{staging_directory(COMPLETIONS, PARTITION)}/answers/00000099-000000-old.parquet", wave.getvalue()
+    )
+    lake.run("completions", "accept")
+    assert len(lake.asked()) == 4
+    assert lake.lake.read(COMPLETIONS)["step"].to_pylist() == ["plan", "sections", "sections", "title"] * 3
+    assert set(lake.verdicts().values()) == {None}
