@@ -21,6 +21,7 @@ from corpusmill.synthesize.ask_ids import Answerer, Tools
 from corpusmill.synthesize.asking import Answer, Ask, Failed, Finished, GivenUp, Waiting, advance
 from corpusmill.synthesize.check import Scope
 from corpusmill.synthesize.chunk import stitch
+from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.masking import unmask
 from corpusmill.synthesize.prompt import column_value
@@ -221,5 +222,7 @@ def _generator(output: _Output, recipe: Recipe, identity: Answerer) -> tuple[str
     """Return who wrote the text and the licence that comes with it; a plain function adds none."""
     if isinstance(recipe.generator, FunctionGenerator):
         return f"{recipe.generator.function}@{recipe.generator.version}", None
+    if isinstance(recipe.generator, FillInMiddleGenerator):
+        return f"{recipe.generator.kind}@{recipe.version}", None
     request = output.inputs[0].request
     return f"{request['model']}@{request['model_revision']}", identity.license
