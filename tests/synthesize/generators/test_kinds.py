@@ -1,0 +1,59 @@
+"""Every kind is found by its name, and a recipe with it is spelled in JSON and read again."""
+
+import json
+
+import pytest
+
+from corpusmill.synthesize.accept import accept
+from corpusmill.synthesize.generators.agent import AgentGenerator
+from corpusmill.synthesize.generators.answer_key import AnswerKey
+from corpusmill.synthesize.generators.checked_program import CheckedProgramGenerator
+from corpusmill.synthesize.generators.code_translation import CodeTranslationGenerator
+from corpusmill.synthesize.generators.dialogue import DialogueGenerator, Voice
+from corpusmill.synthesize.generators.explained_program import ExplainedProgramGenerator
+from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
+from corpusmill.synthesize.generators.registry import KINDS, tools_of
+from corpusmill.synthesize.generators.traces import TraceGenerator
+from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.sampling import Sampling
+from tests.synthesize.rows import MODEL, answers, documents, recipe, requests
+
+PROMPTS = {"system": "s", "user": "$document", "sampling": Sampling(max_tokens=8, stop=("x",))}
+VOICES = {"questioner": Voice(role="A", **PROMPTS), "answerer": Voice(role="B", **PROMPTS)}
+GENERATORS = [
+    AgentGenerator(**PROMPTS, key=AnswerKey(), tools=("search", "python")),
+    CheckedProgramGenerator(**PROMPTS, repair="$output"),
+    CodeTranslationGenerator(**PROMPTS, repair="$output", target="go"),
+    DialogueGenerator(**VOICES, max_exchanges=2),
+    ExplainedProgramGenerator(**PROMPTS),
+    FillInMiddleGenerator(),
+    TraceGenerator(**PROMPTS, max_lines=3),
+]
+
+
+@pytest.mark.parametrize("generator", GENERATORS, ids=lambda generator: generator.kind)
+def test_a_recipe_is_read_as_it_was_spelled(generator):
+    made = recipe(generator=generator)
+    read = Recipe.from_json(json.loads(json.dumps(made.to_json())))
+    assert read == made and read.version == made.version
+    assert KINDS[generator.kind] is type(generator)
+
+
+def test_a_recipe_knows_its_tools():
+    tools = {generator.kind: tools_of(generator) for generator in GENERATORS}
+    assert {kind: names for kind, names in tools.items() if names} == {
+        "agent": ("search", "python"),
+        "checked_program": ("python",),
+        "code_translation": ("program",),
+        "traces": ("python",),
+    }
+
+
+def test_a_document_that_no_model_wrote_names_what_made_it():
+
+    made = recipe(generator=FillInMiddleGenerator())
+    seeds = documents("def area(r):\n    return 3 * r * r\n", language="Python")
+    asked = requests(seeds, made)
+    (row,) = accept(asked, answers(asked.slice(0, 0)), seeds, recipe=made, identity=MODEL).to_pylist()
+    assert row["reject_reason"] is None and row["text"].startswith("<|fim_prefix|>")
+    assert (row["generator"], row["generator_license"]) == (f"fill_in_middle@{made.version}", None)
