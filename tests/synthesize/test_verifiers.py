@@ -48,7 +48,7 @@ def test_languages_are_named_and_told_apart_as_curation_does():
 
 
 def test_the_detector_is_the_caller_s_choice():
-    assert reason("target_language", "a", "b " * 60, language="xx", detect_language=lambda text: ("xx", 1.0)) is None
+    assert reason("target_language", "a", "b " * 60, language="xx", detect_language=lambda text: {"xx": 1.0}) is None
 
 
 def test_a_language_check_needs_a_language():

@@ -1,12 +1,12 @@
 """What a verifier is shown: one input and the answer to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from corpusmill.synthesize.verify.language import detect
 
-DetectLanguage = Callable[[str], tuple[str, float]]
-"""From a text to its language (ISO 639-1 where there is one) and how sure that is, 0 to 1."""
+DetectLanguage = Callable[[str], Mapping[str, float]]
+"""From a text to the languages that it may be in (ISO 639-1 where there is one), with their probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)

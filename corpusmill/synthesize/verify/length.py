@@ -3,8 +3,12 @@
 from corpusmill.synthesize.verify.case import Case
 
 
-def length_ratio(case: Case, *, minimum: float, maximum: float, min_characters: int = 1) -> str | None:
-    """Compare characters of output and seed."""
-    if len(case.output) < max(min_characters, minimum * len(case.seed)):
+def length_ratio(
+    case: Case, *, minimum: float, maximum: float, min_characters: int = 1, slack_characters: int = 0
+) -> str | None:
+    """Compare characters of output and seed; a difference of up to `slack_characters` says nothing about short texts."""
+    length, seed = len(case.output), len(case.seed)
+    is_near = abs(length - seed) <= slack_characters
+    if length < min_characters or (length < minimum * seed and not is_near):
         return "too_short"
-    return "too_long" if len(case.output) > maximum * len(case.seed) else None
+    return "too_long" if length > maximum * seed and not is_near else None

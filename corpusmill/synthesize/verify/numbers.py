@@ -1,120 +1,144 @@
 """Numbers: every number of the seed is in the output, and the output has no other.
 
-Numbers are compared by value. `1.000` and `1,000` may be a thousand or one, and match when a reading of one is a
-reading of the other; 1 pm is also 13 o'clock. Digits of every script are read. A number may become a word and back, in
-the languages of `number_words`.
+Numbers are compared by value, in digits (`number_digits`) and in words (`number_words`): a number may become a word and
+back. Translators say a number once more or once less, and they drop and add articles, ordinals and the like; so what must
+be there is every *value* in digits, and no text may lose one number and gain another.
 """
 
 import html
 import re
-from collections.abc import Sequence
-from decimal import Decimal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from corpusmill.synthesize.verify.case import Case
-from corpusmill.synthesize.verify.number_words import number_words
-from corpusmill.synthesize.verify.words import words
+from corpusmill.synthesize.verify.number_digits import digit_numbers, is_half_of_an_hour
+from corpusmill.synthesize.verify.number_phrases import Readings, SpokenNumber, spoken_numbers
 
-_BLANKS = "\u0020\u00a0\u2009\u202f'’"
-_NUMBER = re.compile(rf"(?:(?<![\w.,)\]])\.)?\d+(?:[.,]\d+|[{_BLANKS}]\d{{3}}(?!\d))*|[½¼¾⅓⅔]")
-_GROUPED = re.compile(rf"\d{{1,3}}(?:([.,{_BLANKS}])\d{{3}})(?:\1\d{{3}})*")
-_FRACTIONS = {"½": ("1", "2"), "¼": ("1", "4"), "¾": ("3", "4"), "⅓": ("1", "3"), "⅔": ("2", "3")}
 _MARKUP = re.compile(r"</?(?:\w{1,3}:)?m[a-z]+(?:\s[^<>]*)?>|:00\b")
-_HALF_DAY = re.compile(r"\d\s{0,2}[ap]\.?m\b", re.IGNORECASE)
-_TEN_THOUSANDS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}
-Readings = frozenset[str]
+_ROMAN = re.compile(r"\b(?=[IVXLCDM]{2})M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")
+_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_DISCOUNT = re.compile(r"([一二三四五六七八九])([一二三四五六七八九]?)折")
+_HALF, _ROMAN_NUMBER = "0.5", "roman"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number of a text, with every value that it may mean."""
+
+    readings: Readings
+    is_digits: bool = False
+    loose: str | None = None
+    """How a word suggests the value, where it does no more than that."""
+
+    @property
+    def is_loose(self) -> bool:
+        return self.loose is not None
 
 
 def numbers_preserved(case: Case, *, max_changed_share: float = 0.0) -> str | None:
-    """Refuse when more than `max_changed_share` of the seed's numbers are gone, or as many are new.
+    """Refuse when more than `max_changed_share` of the seed's numbers in digits are gone, or as many are new.
 
-    A number that is said once more or once less is forgiven, as translators do that, but not both at once: then one of
-    several was changed.
+    A number that is said once more or once less is forgiven, but not both at once: then one of several was changed.
     """
-    before, after = numbers(case.seed), numbers(case.output)
-    lost, invented = _leftovers(before, after)
-    allowed = max_changed_share * len(before)
-    lost = _unspoken(lost, spoken(case.output, case.language), spoken(case.seed, case.seed_language))
-    invented = _unspoken(invented, spoken(case.seed, case.seed_language), spoken(case.output, case.language))
-    if len(_absent(lost, after)) > allowed:
+    before, after = numbers(case.seed, case.seed_language), numbers(case.output, case.language)
+    allowed = max_changed_share * sum(number.is_digits for number in before)
+    unpaired, added = _leftovers(_firm(before), _firm(after))
+    lost = _unsaid(unpaired, _loose(after), _loose(before))
+    invented = _unsaid(added, _loose(before), _loose(after))
+    if len(_absent(_in_digits(lost), _firm(after))) > allowed:
         return "number_lost"
-    if len(_absent(invented, before)) > allowed:
+    if len(_absent(_in_digits(invented), before)) > allowed:
         return "number_invented"
-    return "number_changed" if min(len(lost), len(invented)) > allowed else None
+    num_changed = max(min(len(lost), len(_in_digits(added))), min(len(_in_digits(unpaired)), len(invented)))
+    return "number_changed" if num_changed > allowed else None
 
 
-def numbers(text: str) -> list[Readings]:
-    """Return the numbers of a text in order, each as the set of values that it may be read as."""
-    found: list[Readings] = []
+def numbers(text: str, language: str | None) -> list[Number]:
+    """Return the numbers of a text: first those in digits, then those in words."""
     plain = _MARKUP.sub(" ", html.unescape(text))
-    for match in _NUMBER.finditer(plain):
-        scale = _TEN_THOUSANDS.get(plain[match.end() : match.end() + 1], 1)
-        found += [_scaled(readings, scale) for readings in _readings(match.group())]
-    return [_on_the_clock(readings) for readings in found] if _HALF_DAY.search(plain) else found
+    in_digits = list(digit_numbers(plain, language))
+    ends = {end: start for start, end, _ in in_digits}
+    discounts = [match.span() for match in _DISCOUNT.finditer(plain)]
+    spoken = [
+        number
+        for number in spoken_numbers(plain, language)
+        if not _is_scale(number, ends) and not any(start <= number.start < end for start, end in discounts)
+    ]
+    return [
+        *(Number(readings=readings, is_digits=True) for _, _, readings in in_digits),
+        *(Number(readings=_timed(number, plain, language), loose=number.loose) for number in spoken),
+        *_other_spellings(plain),
+    ]
 
 
-def spoken(text: str, language: str | None) -> list[Readings]:
-    """Return the number words of a text, each as the set of values that it may mean."""
-    known = number_words(language)
-    return [known[word] for word in words(text) if word in known]
+def _is_scale(number: SpokenNumber, ends: dict[int, int]) -> bool:
+    """Return whether the word is the scale of a number in digits, as in `3 million`."""
+    return number.end in ends and ends[number.end] < number.start
 
 
-def _leftovers(left: Sequence[Readings], right: Sequence[Readings]) -> tuple[list[Readings], list[Readings]]:
-    """Pair each reading with one of the other side that shares a value; return what found no partner."""
-    unpaired: list[Readings] = []
-    waiting: dict[str, list[int]] = {}
-    for place, readings in enumerate(right):
-        for value in readings:
-            waiting.setdefault(value, []).append(place)
-    taken: set[int] = set()
-    for readings in left:
-        free = (at for value in sorted(readings) for at in waiting.get(value, ()) if at not in taken)
-        partner = next(free, None)
-        if partner is None:
-            unpaired.append(readings)
-        else:
-            taken.add(partner)
-    return unpaired, [readings for place, readings in enumerate(right) if place not in taken]
+def _timed(number: SpokenNumber, text: str, language: str | None) -> Readings:
+    is_time = _HALF in number.readings and is_half_of_an_hour(text, number.end, language)
+    return number.readings | {"30"} if is_time else number.readings
 
 
-def _unspoken(leftovers: Sequence[Readings], others: Sequence[Readings], own: Sequence[Readings]) -> list[Readings]:
-    """Return the numbers that no word of the other text says, beyond the words that say what words here say."""
-    free, _ = _leftovers(others, own)
+def _other_spellings(text: str) -> Iterator[Number]:
+    """Yield Roman numbers, and Chinese discounts: 七五折 takes 25 % off."""
+    for match in _ROMAN.finditer(text):
+        yield Number(readings=frozenset([str(_roman(match.group()))]), loose=_ROMAN_NUMBER)
+    numerals = "一二三四五六七八九"
+    for match in _DISCOUNT.finditer(text):
+        tens, ones = (numerals.find(part) + 1 if part else 0 for part in match.groups())
+        yield Number(readings=frozenset([str(100 - 10 * tens - ones)]))
+
+
+def _roman(spelled: str) -> int:
+    values = [_ROMAN_DIGITS[letter] for letter in spelled]
+    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))
+
+
+def _firm(found: Sequence[Number]) -> list[Number]:
+    return [number for number in found if not number.is_loose]
+
+
+def _loose(found: Sequence[Number]) -> list[Number]:
+    return [number for number in found if number.is_loose]
+
+
+def _in_digits(found: Sequence[Number]) -> list[Number]:
+    return [number for number in found if number.is_digits]
+
+
+def _leftovers(left: Sequence[Number], right: Sequence[Number]) -> tuple[list[Number], list[Number]]:
+    """Pair numbers that mean the same, then those that may mean the same; return what found no partner."""
+    left, right = _unpaired(left, right, lambda number: [" ".join(sorted(number.readings))])
+    return _unpaired(left, right, lambda number: number.readings)
+
+
+def _unsaid(leftovers: Sequence[Number], others: Sequence[Number], own: Sequence[Number]) -> list[Number]:
+    """Return the numbers that no loose word of the other text says, beyond those that loose words here say alike."""
+    free, _ = _unpaired(others, own, lambda number: [str(number.loose)])
     return _leftovers(leftovers, free)[0]
 
 
-def _absent(leftovers: Sequence[Readings], others: Sequence[Readings]) -> set[Readings]:
-    values = frozenset().union(*others)
-    return {readings for readings in leftovers if not readings & values}
+def _unpaired(
+    left: Sequence[Number], right: Sequence[Number], keys: Callable[[Number], Iterable[str]]
+) -> tuple[list[Number], list[Number]]:
+    """Pair each number with the first one of the other side that shares a key; return the rest of both."""
+    unpaired: list[Number] = []
+    waiting: dict[str, list[int]] = {}
+    for place, number in enumerate(right):
+        for key in keys(number):
+            waiting.setdefault(key, []).append(place)
+    taken: set[int] = set()
+    for number in left:
+        free = [at for key in keys(number) for at in waiting.get(key, ()) if at not in taken]
+        if free:
+            taken.add(min(free))
+        else:
+            unpaired.append(number)
+    return unpaired, [number for place, number in enumerate(right) if place not in taken]
 
 
-def _readings(spelled: str) -> list[Readings]:
-    """Read one spelling: `3,500` is 3500 or 3.5, `1.234,5` is 1234.5, `3.4.2020` are three numbers."""
-    if spelled in _FRACTIONS:
-        return [frozenset([value]) for value in _FRACTIONS[spelled]]
-    spelled = f"0{spelled}" if spelled.startswith(".") else spelled
-    separators = re.sub(r"\d", "", spelled)
-    if not separators:
-        return [frozenset([_value(spelled)])]
-    last = separators[-1]
-    whole, decimals = re.split(rf"[{last}](?=\d+$)", spelled)
-    readings = {_value(_digits(spelled))} if _GROUPED.fullmatch(spelled) and spelled[0] != "0" else set()
-    if last in ".," and separators.count(last) == 1 and (whole.isdigit() or _GROUPED.fullmatch(whole)):
-        readings.add(_value(f"{_digits(whole)}.{decimals}"))
-    return [frozenset(readings)] if readings else [frozenset([_value(part)]) for part in re.findall(r"\d+", spelled)]
-
-
-def _scaled(readings: Readings, scale: int) -> Readings:
-    return frozenset(_value(str(Decimal(value) * scale)) for value in readings) if scale > 1 else readings
-
-
-def _on_the_clock(readings: Readings) -> Readings:
-    hours = {value for value in readings if value.isdigit() and 1 <= int(value) <= 12}
-    return readings | {str(int(hour) + 12) for hour in hours}
-
-
-def _value(spelled: str) -> str:
-    return f"{Decimal(spelled).normalize():f}"
-
-
-def _digits(spelled: str) -> str:
-    return re.sub(r"\D", "", spelled)
+def _absent(leftovers: Sequence[Number], others: Sequence[Number]) -> set[Readings]:
+    values = frozenset().union(*(number.readings for number in others))
+    return {number.readings for number in leftovers if not number.readings & values}

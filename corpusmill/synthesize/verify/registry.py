@@ -10,16 +10,25 @@ from corpusmill.synthesize.verify.compiles import compiles
 from corpusmill.synthesize.verify.copying import not_copied
 from corpusmill.synthesize.verify.doctests import same_doctests
 from corpusmill.synthesize.verify.documented import documented
+from corpusmill.synthesize.verify.entities import entities_preserved
+from corpusmill.synthesize.verify.fact_list import fact_list
+from corpusmill.synthesize.verify.faq import faq
 from corpusmill.synthesize.verify.formulas import formulas_preserved
 from corpusmill.synthesize.verify.grounding import grounded
+from corpusmill.synthesize.verify.impersonal import impersonal
 from corpusmill.synthesize.verify.interface import same_interface
 from corpusmill.synthesize.verify.language import target_language
 from corpusmill.synthesize.verify.length import length_ratio
+from corpusmill.synthesize.verify.lints import lints
 from corpusmill.synthesize.verify.numbers import numbers_preserved
+from corpusmill.synthesize.verify.personal_data import no_pii_added
 from corpusmill.synthesize.verify.program import same_program
 from corpusmill.synthesize.verify.question_answer import question_answer
 from corpusmill.synthesize.verify.repetition import not_repetitive
+from corpusmill.synthesize.verify.table_form import table_form
 from corpusmill.synthesize.verify.talk import no_assistant_talk
+from corpusmill.synthesize.verify.tutorial_steps import tutorial_steps
+from corpusmill.synthesize.verify.units import units_preserved
 
 VERIFIERS: dict[str, Callable[..., str | None]] = {
     verifier.__name__: verifier
@@ -27,6 +36,15 @@ VERIFIERS: dict[str, Callable[..., str | None]] = {
         behaves_as_before,
         compiles,
         documented,
+        units_preserved,
+        tutorial_steps,
+        table_form,
+        no_pii_added,
+        lints,
+        impersonal,
+        faq,
+        fact_list,
+        entities_preserved,
         formulas_preserved,
         grounded,
         length_ratio,
