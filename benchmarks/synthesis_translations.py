@@ -104,10 +104,9 @@ def _passed(book: Sequence[Pair], problems: dict[str, list[Pair]]) -> Iterator[M
 
 def _caught(book: Sequence[Pair], problems: dict[str, list[Pair]]) -> Iterator[Measure]:
     for name, plant in PLANTS.items():
-        planted = list(_planted(book, plant))
-        if planted:
-            yield _share(f"book, {name}: caught", _not_none(reasons(planted, "es")))
-        rows = {language: _not_none(reasons(_planted(pairs, plant), language)) for language, pairs in problems.items()}
+        if in_book := reasons(planted(book, plant), "es"):
+            yield _share(f"book, {name}: caught", _not_none(in_book))
+        rows = {language: _not_none(reasons(planted(pairs, plant), language)) for language, pairs in problems.items()}
         caught = [is_caught for row in rows.values() for is_caught in row]
         if caught:
             yield _share(f"problems, {name}: caught", caught)
@@ -119,7 +118,7 @@ def _caught(book: Sequence[Pair], problems: dict[str, list[Pair]]) -> Iterator[M
         yield _share(f"problems, another language for {target}: caught", _not_none(reasons(others, target)))
 
 
-def _planted(pairs: Iterable[Pair], plant: Plant) -> Iterator[Pair]:
+def planted(pairs: Iterable[Pair], plant: Plant) -> Iterator[Pair]:
     chance = random.Random(0)
     for seed, output in pairs:
         if (faulty := plant((seed, output), chance)) is not None:

@@ -17,6 +17,7 @@ from corpusmill.synthesize.check import Check
 from corpusmill.synthesize.generators.registry import Generator, generator_from_json, generator_to_json
 from corpusmill.synthesize.masking import MASKS
 from corpusmill.synthesize.prompt import DOCUMENT, prompt_name
+from corpusmill.synthesize.shares import EVERYTHING, Share, check_share
 from corpusmill.synthesize.spelling import plain, tuples
 
 MaskKind = Literal["formula", "code"]
@@ -34,8 +35,11 @@ class SeedRule:
     """A longer document is no seed; cutting it into prompts is the primary input's part."""
     max_documents: int | None = None
     """At most so many seeds of a partition, the ones whose hash with the recipe's name is smallest."""
+    share: Share = EVERYTHING
+    """Which part of all documents: recipes of one dataset whose shares stand `side_by_side` never start from the same."""
 
     def __post_init__(self) -> None:
+        check_share(self.share)
         if not 1 <= self.min_characters <= self.max_characters:
             raise ValueError(
                 f"seeds need 1 <= min_characters <= max_characters, got {self.min_characters} and {self.max_characters}"

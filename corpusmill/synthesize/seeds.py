@@ -15,6 +15,7 @@ import pyarrow as pa
 from corpusmill.counts import Counts
 from corpusmill.synthesize.prompt import CONTROL_TOKENS, column_value
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.shares import is_in_share
 
 OVER_BUDGET = "over_budget"
 _NEEDED = ("doc_id", "snapshot", "language", "text")
@@ -61,7 +62,8 @@ def refusals(documents: pa.Table, recipe: Recipe) -> list[str | None]:
     rule = recipe.seeds
     languages = {language.casefold() for language in rule.languages}
     shown = [column for column in recipe.metadata if column != "text"]
-    rows = documents.select(sorted({"text", "language", *(column.partition(".")[0] for column in shown)}))
+    dataset = recipe.name.partition("/")[0]
+    rows = documents.select(sorted({"doc_id", "text", "language", *(column.partition(".")[0] for column in shown)}))
     reasons: list[str | None] = []
     for row in _rows(rows):
         length = len(row["text"].strip())
@@ -71,6 +73,8 @@ def refusals(documents: pa.Table, recipe: Recipe) -> list[str | None]:
             reasons.append("too_short" if length < rule.min_characters else "too_long")
         elif any(CONTROL_TOKENS.search(str(value)) for value in (row["text"], *(column_value(row, c) for c in shown))):
             reasons.append("control_tokens")
+        elif not is_in_share(dataset, row["doc_id"], rule.share):
+            reasons.append("other_share")
         else:
             reasons.append(None)
     return reasons

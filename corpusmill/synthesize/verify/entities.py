@@ -59,13 +59,19 @@ _STEM = 4
 
 
 def entities_preserved(
-    case: Case, *, min_share: float = 0.5, min_names: int = 3, max_invented_share: float = 1.0
+    case: Case,
+    *,
+    min_share: float = 0.5,
+    min_names: int = 3,
+    max_invented_share: float = 1.0,
+    may_lose_identifiers: bool = False,
 ) -> str | None:
     """Refuse a lost address or identifier, too few of the seed's names, or too many names that the seed does not have.
 
-    Shares are of different names; with fewer than `min_names` of them nothing is judged.
+    Shares are of different names; with fewer than `min_names` of them nothing is judged. A text that says less than its
+    seed may lose identifiers.
     """
-    if any(item not in case.output for item in exact_entities(case.seed)):
+    if not may_lose_identifiers and any(item not in case.output for item in exact_entities(case.seed)):
         return "identifier_lost"
     if not all(fits_script(language, "latin") for language in (case.language, case.seed_language) if language):
         return None
