@@ -3,7 +3,8 @@
     python faults_datatrove.py run prompts.jsonl HOME OPTIONS     ask, with checkpoints; the same command resumes
     python faults_datatrove.py rows HOME                          the rows that are there, as JSON [id, has an answer]
 
-Requests that the server refuses are skipped, as its documentation advises; checkpoints of 100 documents.
+What it does not try again becomes a row that says so: an error that leaves its `ask` ends the whole run, and a document
+without any result is left out. Checkpoints of 100 documents.
 """
 
 import gzip
@@ -18,13 +19,16 @@ RECORDS_PER_CHUNK = 100
 def run(prompts: str, home: str, options: dict[str, Any]) -> None:
     """Ask all prompts; one task, so that all its state is in one place."""
     from datatrove.executor.local import LocalPipelineExecutor
-    from datatrove.pipeline.inference.run_inference import InferenceConfig, InferenceRunner
+    from datatrove.pipeline.inference.run_inference import InferenceConfig, InferenceError, InferenceRunner
     from datatrove.pipeline.readers import JsonlReader
     from datatrove.pipeline.writers import JsonlWriter
 
     async def ask(document: Any, generate: Any) -> Any:
-        result = await generate({"messages": [{"role": "user", "content": document.text}], "max_tokens": 200})
-        return result.text
+        question = {"messages": [{"role": "user", "content": document.text}], "max_tokens": 200}
+        try:
+            return (await generate(question)).text
+        except InferenceError as error:
+            return {"failed": str(error)}
 
     config = InferenceConfig(
         server_type="endpoint",
@@ -41,7 +45,6 @@ def run(prompts: str, home: str, options: dict[str, Any]) -> None:
         output_writer=JsonlWriter(f"{home}/output", output_filename="${rank}_${chunk_index}.jsonl.gz"),
         checkpoints_local_dir=f"{home}/checkpoints",
         records_per_chunk=RECORDS_PER_CHUNK,
-        skip_bad_requests=True,
     )
     source = Path(prompts)
     reader = JsonlReader(str(source.parent), glob_pattern=source.name, text_key="prompt", id_key="id")
@@ -57,7 +60,7 @@ def rows(home: str) -> list[tuple[str, bool]]:
                 read = [json.loads(line) for line in lines]
         except EOFError:
             continue
-        found += [(row["id"], bool(row["metadata"].get("rollout_results"))) for row in read]
+        found += [(row["id"], isinstance(row["metadata"]["rollout_results"][0], str)) for row in read]
     return found
 
 

@@ -4,7 +4,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("translations",)
+PIECES: tuple[str, ...] = ("translations", "faults", "engines")
 
 
 def measure() -> list[Measure]:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ from benchmarks.synthesis_lake import (
     run_task,
     settings_in,
 )
-from tests.servers.chat_server import RunningServer, chat_server
+from tests.servers.chat_server import RunningServer, chat_server, log_name
 
 NUM_REQUESTS = 2_000
 PLAN: dict[str, Any] = {
@@ -48,8 +48,8 @@ PLAN: dict[str, Any] = {
     "host": "127.0.0.2",
 }
 MAX_RERUNS = 4
-RUN_SECONDS = 300.0
-"""A run of another tool that takes longer is ended and counts as it is."""
+SECONDS = 240.0
+"""All runs of a tool together; what it has then counts."""
 PASSING = ("error", "hang", "broken", "reset", "busy")
 """Outcomes after which asking again is right."""
 HERE = Path(__file__).parent
@@ -63,7 +63,7 @@ PEERS: dict[str, tuple[str, ...]] = {
         "orjson==3.13.0",
         "xxhash==3.8.2",
     ),
-    "distilabel": ("distilabel[openai]==1.5.3",),
+    "distilabel": ("distilabel[openai]==1.5.3", "openai==3.57.0", "requests==2.34.2"),
     "data_designer": ("data-designer==0.9.7",),
 }
 
@@ -130,13 +130,14 @@ def _ours(folder: Path) -> tuple[Outcome, dict[str, Any]]:
         runs = _kill_and_rerun(command, server, max_reruns=1)
         rows = documents(settings)
         assert num_completions(settings) == NUM_REQUESTS
+        told = prompts(settings).values()
     ids = Counter(row["parent_ids"][0] for row in rows)
     outcome = Outcome(
         answered=sum(not (row["reject_reason"] or "").startswith("failed/") for row in rows),
         failed=sum((row["reject_reason"] or "").startswith("failed/") for row in rows),
         lost=NUM_REQUESTS - len(ids),
         duplicated=len(rows) - len(ids),
-        asked_again=asked_again(log),
+        asked_again=asked_again(log, told),
         reruns=runs.reruns,
         seconds=runs.seconds,
         error=runs.error,
@@ -181,12 +182,13 @@ def _theirs(name: str, requirements: Sequence[str], folder: Path) -> Outcome:
     said = subprocess.run([str(python), str(script), "rows", str(home)], capture_output=True, text=True, check=True)
     rows: list[tuple[str, bool]] = json.loads(said.stdout.splitlines()[-1])
     ids = Counter(doc_id for doc_id, _ in rows)
+    told = [json.loads(line)["prompt"] for line in (folder / "prompts.jsonl").read_text(encoding="utf-8").splitlines()]
     return Outcome(
         answered=sum(has_answer for _, has_answer in rows),
         failed=sum(not has_answer for _, has_answer in rows),
         lost=NUM_REQUESTS - len(ids),
         duplicated=len(rows) - len(ids),
-        asked_again=asked_again(log),
+        asked_again=asked_again(log, told),
         reruns=runs.reruns,
         seconds=runs.seconds,
         error=runs.error,
@@ -206,38 +208,36 @@ class Runs:
 
 def _kill_and_rerun(command: list[str], server: RunningServer, *, max_reruns: int) -> Runs:
     started = time.perf_counter()
-    first = _Run(command, server)
-    first.wait(until_answered=NUM_REQUESTS // 2)
-    first.kill()
-    reruns, code = 0, None
-    while code != 0 and reruns < max_reruns:
-        reruns += 1
-        run = _Run(command, server)
-        run.wait()
+    num_runs, code, is_killed = 0, None, False
+    while code != 0 and num_runs <= max_reruns and time.perf_counter() < started + SECONDS:
+        num_runs += 1
+        run = _Run(command, server, deadline=started + SECONDS)
+        is_killed |= run.wait(until_answered=None if is_killed else NUM_REQUESTS // 2)
         code = run.kill()
     said, errors = run.told()
-    error = "" if code == 0 else _last_error(errors) if code else f"no end within {RUN_SECONDS:.0f} s"
-    return Runs(said=said, reruns=reruns, seconds=time.perf_counter() - started, error=error)
+    error = "" if code == 0 else _last_error(errors) if code else f"no end within {SECONDS:.0f} s"
+    return Runs(said=said, reruns=num_runs - 1, seconds=time.perf_counter() - started, error=error)
 
 
 class _Run:
     """One run of a command, in a session of its own, its output in files."""
 
-    def __init__(self, command: list[str], server: RunningServer) -> None:
+    def __init__(self, command: list[str], server: RunningServer, *, deadline: float) -> None:
         self._server = server
+        self._deadline = deadline
         self._out = tempfile.TemporaryFile("w+")  # noqa: SIM115 (read after the run)
         self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             command, stdout=self._out, stderr=self._err, start_new_session=True, cwd=HERE.parent, env=_environment()
         )
 
-    def wait(self, *, until_answered: int | None = None) -> None:
-        """Wait until the run ends, so many requests are answered, or the time is over."""
-        deadline = time.monotonic() + RUN_SECONDS
-        while self._process.poll() is None and time.monotonic() < deadline:
+    def wait(self, *, until_answered: int | None) -> bool:
+        """Wait until the run ends or the time is over, or return true once so many requests are answered."""
+        while self._process.poll() is None and time.perf_counter() < self._deadline:
             if until_answered is not None and self._server.counts()["outcomes"].get("answer", 0) >= until_answered:
-                return
+                return True
             time.sleep(0.1)
+        return False
 
     def kill(self) -> int | None:
         """Kill what is left of the run; return the code with which it had ended by itself, None where it had not."""
@@ -255,15 +255,15 @@ class _Run:
         return (lines[-1] if lines else "", self._err.read())
 
 
-def asked_again(log: Path) -> int:
-    """Return the tries beyond the first of each request, less those before which the server had failed it."""
+def asked_again(log: Path, told: Iterable[str]) -> int:
+    """Return the tries beyond the first of each prompt, less those before which the server had failed it."""
     arrivals: Counter[str] = Counter()
     setbacks: Counter[str] = Counter()
     for line in log.read_text().splitlines():
         _, what, request = line.split()
         arrivals[request] += what == "arrived"
         setbacks[request] += what in PASSING
-    return sum(max(0, number - 1 - setbacks[request]) for request, number in arrivals.items())
+    return sum(max(0, arrivals[request] - 1 - setbacks[request]) for request in map(log_name, told))
 
 
 def _last_error(text: str) -> str:

@@ -115,7 +115,7 @@ class ChatServer:
         return await self.complete(json.loads(body), reader, writer)
 
     async def complete(self, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        text = body["messages"][-1]["content"]
+        text = text_of(body["messages"][-1])
         attempt = self.counts.arrivals[text]
         self.arrive(text, body)
         self.counts.in_flight += 1
@@ -140,7 +140,7 @@ class ChatServer:
         if self.plan.slots and self.counts.in_flight > self.plan.slots:
             return "busy"
         self.counts.peak_in_flight = max(self.counts.peak_in_flight, self.counts.in_flight)
-        num_words = sum(len(message["content"].split()) for message in body["messages"])
+        num_words = sum(len(text_of(message).split()) for message in body["messages"])
         if self.plan.window and num_words + body["max_tokens"] > self.plan.window:
             return "too_long"
         if self.plan.always and (self.plan.is_for_all or "FAULT" in text):
@@ -176,7 +176,12 @@ class ChatServer:
 
     def note(self, text: str, what: str) -> None:
         if self.log:
-            self.log.write(f"{self.plan.name} {what} {hashlib.sha256(text.encode()).hexdigest()[:16]}\n")
+            self.log.write(f"{self.plan.name} {what} {log_name(text)}\n")
+
+
+def log_name(text: str) -> str:
+    """Return what stands for a request in the log."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def drawn(text: str) -> float:
@@ -184,9 +189,15 @@ def drawn(text: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6]) / 2**48
 
 
+def text_of(message: dict[str, Any]) -> str:
+    """Return a message's text, which some clients send in parts."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
 def completion(body: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a request, in the protocol's form."""
-    text = body["messages"][-1]["content"]
+    text = text_of(body["messages"][-1])
     form = body.get("response_format")
     answer = json.dumps(instance(form["json_schema"]["schema"])) if form else said_anew(text)
     words = answer.split()
