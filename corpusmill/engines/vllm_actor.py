@@ -122,12 +122,14 @@ class VllmActor:
 
     def _admit(self) -> None:
         """Move arrivals into the batch; wait for one when the batch is empty."""
+        from vllm.exceptions import VLLMClientError
+
         while not self._running or not self._arrivals.empty():
             job = self._arrivals.get()
             number = str(next(self._numbers))
             try:
                 self._engine.add_request(number, {"prompt_token_ids": job.prompt}, job.params)
-            except ValueError as error:
+            except (ValueError, VLLMClientError) as error:
                 refusal = _Refused(f"vLLM refused the request: {error}")
                 job.loop.call_soon_threadsafe(job.done.set_exception, refusal)
             else:
@@ -153,12 +155,13 @@ class _Refused(ValueError):
 
 def _sampling_params(sampling: Sampling, schema: dict[str, Any] | None) -> Any:
     from vllm import SamplingParams
+    from vllm.exceptions import VLLMClientError
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     try:
         form = None if schema is None else StructuredOutputsParams(json=schema)
         return SamplingParams(**sampling.to_json(), output_kind=RequestOutputKind.FINAL_ONLY, structured_outputs=form)
-    except ValueError as error:
+    except (ValueError, VLLMClientError) as error:
         raise _Refused(f"vLLM refused the sampling settings: {error}") from error
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -98,6 +99,16 @@ def test_case_15_prompts_that_cannot_be_asked_fail_alone(engine):
 def test_a_prompt_and_its_answer_share_the_window(engine):
     (fits, does_not) = (engine.generate(ask("Hi."), Sampling(max_tokens=tokens, stop=["e"])) for tokens in (400, 500))
     assert (fits[0].failure, does_not[0].failure) == (None, "prompt_too_long")
+
+
+def test_an_answer_follows_its_schema_and_a_schema_that_cannot_be_fails_alone(engine):
+    mood = {"type": "object", "properties": {"mood": {"enum": ["glad", "sad"]}}, "required": ["mood"]}
+    schemas = [mood, {"type": "no such type"}, None]
+    asked = [replace(one, schema=schema) for one, schema in zip(ask(*["How are you?"] * 3), schemas, strict=True)]
+    first, second, third = engine.generate(asked, Sampling(max_tokens=32))
+    assert json.loads(first.answer)["mood"] in ("glad", "sad")
+    assert second.failure == "request_refused"
+    assert third.answer and not third.answer.startswith("{")
 
 
 def test_no_requests_need_no_engine(engine):

@@ -181,6 +181,11 @@ def test_refused_at_once(build, message):
         build()
 
 
+def test_worked_examples_are_refused_before_anything_is_asked():
+    with pytest.raises(ValueError, match="'chain' shows no exemplars, got 1; put the example into its prompts"):
+        played(BOOK, [], exemplars=(("a", "b"),))
+
+
 def test_json_and_back():
     chain = replace(
         BOOK, steps=(replace(PLAN, schema={"type": "object"}, checks=(check("compiles"),)), SECTIONS), output=("plan",)

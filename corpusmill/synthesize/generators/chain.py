@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 from corpusmill.synthesize.answer import AnswerForm, check_form, parse_answer
 from corpusmill.synthesize.asking import Answer, Ask, Finished, GivenUp, Material, Program, Question
 from corpusmill.synthesize.check import Check, check_steps, step_refusal
+from corpusmill.synthesize.generators.wording import refuse_exemplars
 from corpusmill.synthesize.prompt import CONTROL_TOKENS, DOCUMENT, delimited, render_messages, template_names
 from corpusmill.synthesize.sampling import Sampling
 from corpusmill.synthesize.spelling import plain
@@ -82,10 +83,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainGenerator:
-    """Steps one after the other. An answer that is empty, cut off or holds control tokens ends the chain, too.
-
-    Worked examples belong to single prompts: the steps of a chain do not show them.
-    """
+    """Steps one after the other. An answer that is empty, cut off or holds control tokens ends the chain, too."""
 
     kind: ClassVar[str] = "chain"
 
@@ -116,6 +114,7 @@ class ChainGenerator:
         return {name for step in self.steps for name in step.names()} - own
 
     def program(self, material: Material) -> Program:
+        refuse_exemplars(material, kind=self.kind)
         texts: dict[str, str] = {}
         for step in self.steps:
             text = yield from _run(step, texts, material)
@@ -181,8 +180,7 @@ def _all_at_once(
 
 def _question(step: Step, texts: Mapping[str, str], material: Material, more: Mapping[str, str]) -> Question:
     shown = {name: delimited(text, name) for name, text in texts.items()}
-    plain_material = Material(text=material.text, metadata=material.metadata, words=material.words)
-    messages = render_messages(step.system, step.user, plain_material, values={**shown, **more})
+    messages = render_messages(step.system, step.user, material, values={**shown, **more})
     return Question(step=step.name, messages=messages, sampling=step.sampling, schema=step.schema)
 
 
