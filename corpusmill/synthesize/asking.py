@@ -14,7 +14,7 @@ after a kill: by replay, with at most the chunk lost that was being answered.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.synthesize.sampling import Sampling
 
@@ -115,6 +115,15 @@ class Tool(Protocol):
     def version(self) -> str: ...
 
     def __call__(self, arguments: Mapping[str, str]) -> str: ...
+
+
+@runtime_checkable
+class BatchTool(Tool, Protocol):
+    """A tool that is cheaper when it is called for many at once."""
+
+    def call_all(self, calls: Sequence[Mapping[str, str]]) -> list[str]:
+        """Return what each call alone would give, in their order."""
+        ...
 
 
 class Maker(Protocol):

@@ -5,11 +5,11 @@ do; a newer compiler or interpreter does not move it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from corpusmill.engines.sandbox import Limits, SandboxResult, run_programs_in, run_python
+from corpusmill.engines.sandbox import Limits, SandboxResult, run_programs, run_programs_in
 from corpusmill.engines.sandbox_languages import LANGUAGES, LIMITS, program
 from corpusmill.fingerprint import fingerprint
 
@@ -30,9 +30,15 @@ class PythonTool:
         return fingerprint({"form": _FORM, "limits": asdict(self.limits), "tail": TAIL_CHARACTERS})
 
     def __call__(self, arguments: Mapping[str, str]) -> str:
-        if set(arguments) != {"code"}:
-            raise ValueError(f"the tool python takes the argument code, got {', '.join(sorted(arguments)) or 'none'}")
-        return json.dumps(_said(run_python(arguments["code"], limits=self.limits)))
+        return self.call_all([arguments])[0]
+
+    def call_all(self, calls: Sequence[Mapping[str, str]]) -> list[str]:
+        for arguments in calls:
+            if set(arguments) != {"code"}:
+                got = ", ".join(sorted(arguments)) or "none"
+                raise ValueError(f"the tool python takes the argument code, got {got}")
+        results = run_programs([arguments["code"] for arguments in calls], limits=self.limits)
+        return [json.dumps(_said(result)) for result in results]
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,21 @@ class ProgramTool:
         return fingerprint({"form": _FORM, "limits": limits, "tail": TAIL_CHARACTERS})
 
     def __call__(self, arguments: Mapping[str, str]) -> str:
-        if set(arguments) != {"language", "source"} or arguments["language"] not in LANGUAGES:
-            raise ValueError(
-                f"the tool program takes the arguments source and language, one of {', '.join(LANGUAGES)}; got {dict(arguments)}"
-            )
-        language = arguments["language"]
-        return json.dumps(_said(run_programs_in(language, [program(language, arguments["source"])])[0]))
+        return self.call_all([arguments])[0]
+
+    def call_all(self, calls: Sequence[Mapping[str, str]]) -> list[str]:
+        for arguments in calls:
+            if set(arguments) != {"language", "source"} or arguments["language"] not in LANGUAGES:
+                raise ValueError(
+                    f"the tool program takes the arguments source and language, one of {', '.join(LANGUAGES)}; "
+                    f"got {dict(arguments)}"
+                )
+        said: dict[int, str] = {}
+        for language in sorted({arguments["language"] for arguments in calls}):
+            places = [place for place, arguments in enumerate(calls) if arguments["language"] == language]
+            results = run_programs_in(language, [program(language, calls[place]["source"]) for place in places])
+            said |= {place: json.dumps(_said(result)) for place, result in zip(places, results, strict=True)}
+        return [said[place] for place in range(len(calls))]
 
 
 def _said(result: SandboxResult) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tools that recipes call: what the Python tool says, and a program of questions and tool calls through the whole path."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,7 +12,7 @@ from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program, T
 from corpusmill.synthesize.generators.registry import KINDS
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.tasks import program_tool
-from corpusmill.tasks.program_tool import PythonTool
+from corpusmill.tasks.program_tool import ProgramTool, PythonTool
 from corpusmill.tasks.tools import ToolVersion
 from tests.synthesize.rows import recipe
 from tests.tasks.chain_lake import COMPLETIONS, DOCUMENTS_TABLE, ChainLake
@@ -61,6 +62,21 @@ def test_python_says_how_a_program_ended() -> None:
     assert len(json.loads(python({"code": "print('x' * 9999)"}))["stdout"]) == program_tool.TAIL_CHARACTERS
     with pytest.raises(ValueError, match="takes the argument code, got program"):
         python({"program": "1"})
+
+
+def test_many_programs_in_one_jail_say_what_each_alone_would() -> None:
+    codes = [{"code": f"print({number})"} for number in range(3)]
+    assert PythonTool().call_all(codes) == list(map(PythonTool(), codes))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no JavaScript here")
+def test_programs_in_two_languages_keep_their_order() -> None:
+    python, script = (
+        {"language": "python", "source": "print(1)"},
+        {"language": "javascript", "source": "console.log(2)"},
+    )
+    said = ProgramTool().call_all([script, python, script])
+    assert [json.loads(text)["stdout"] for text in said] == ["2\n", "1\n", "2\n"]
 
 
 def test_a_tools_answers_are_kept_like_a_models_and_named_by_its_version(
