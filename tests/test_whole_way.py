@@ -35,7 +35,7 @@ def state(tmp_path_factory: pytest.TempPathFactory, s3_server: S3Server) -> Path
 @pytest.fixture(scope="module")
 def local(state: Path) -> Settings:
     settings = settings_from_table({"state_folder": str(state), "inference": {"linger_seconds": 120}}, base=state)
-    assert run_way(settings, say=print) == 44
+    assert run_way(settings, say=print) == 32
     return settings
 
 
@@ -121,7 +121,7 @@ def test_the_way_on_s3_gives_the_same_content(
         },
         base=state,
     )
-    assert run_way(settings, say=print) == 44
+    assert run_way(settings, say=print) == 32
     assert outside_synthesis(kept_results(Lake(settings.lake))) == outside_synthesis(kept_results(Lake(local.lake)))
     share = share_of_equal_answers(Lake(local.lake), Lake(settings.lake))
     record_property("requests that vLLM gave the same answer twice", f"{share:.1%}")

@@ -10,8 +10,6 @@ from typing import Any
 
 import dagster as dg
 
-from jobs.asset_graph import BESIDE_THE_WAY
-
 GOLDEN = Path(__file__).with_name("graph.json")
 
 
@@ -67,6 +65,7 @@ def test_nothing_reads_the_validation_split() -> None:
 def test_the_definitions_load() -> None:
     from corpusmill.settings import load_settings
     from definitions import build
+    from jobs.asset_graph import BESIDE_THE_WAY
 
     definitions = build(load_settings())
     dg.Definitions.validate_loadable(definitions)
