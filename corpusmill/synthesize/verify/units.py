@@ -8,7 +8,7 @@ count.
 import functools
 import html
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from corpusmill.synthesize.verify.case import Case
@@ -38,9 +38,9 @@ def units_preserved(case: Case) -> str | None:
     after = _by_value(case.output, case.language if is_spelled else None)
     for value in before.keys() & after.keys():
         lost, new = _others(before[value], after[value]), _others(after[value], before[value])
-        if lost and new and UNKNOWN not in before[value] | after[value]:
+        if lost and new:
             return "unit_changed"
-        if is_spelled and lost == before[value] and after[value] == {None}:
+        if is_spelled and lost == set(before[value]) and set(after[value]) == {None}:
             return "unit_lost"
     return None
 
@@ -53,9 +53,13 @@ def measures(text: str, language: str | None) -> Iterator[tuple[Readings, str | 
         yield readings, SYMBOLS[before.group(1)] if before else _unit(plain, end, language)
 
 
-def _others(units: set[str | None], known: set[str | None]) -> set[str | None]:
-    """Return the units that have none of their kind among `known`: 60 miles an hour may be 60 miles that last an hour."""
-    return {unit for unit in units - {None, UNKNOWN} if not any(_is_same(str(unit), str(one)) for one in known)}
+def _others(units: Counter[str | None], known: Counter[str | None]) -> set[str]:
+    """Return the units that are more often in one text: 60 miles an hour may be 60 miles that last an hour."""
+    return {
+        unit
+        for unit, count in units.items()
+        if unit not in (None, UNKNOWN) and count > sum(n for one, n in known.items() if _is_same(unit, str(one)))
+    }
 
 
 def _is_same(unit: str, other: str) -> bool:
@@ -63,10 +67,12 @@ def _is_same(unit: str, other: str) -> bool:
     return unit == other if is_rate else unit.partition("/")[0] == other.partition("/")[0]
 
 
-def _by_value(text: str, language: str | None) -> dict[Readings, set[str | None]]:
-    found: dict[Readings, set[str | None]] = defaultdict(set)
+def _by_value(text: str, language: str | None) -> dict[str, Counter[str | None]]:
+    """Count units by the values that their numbers may be read as."""
+    found: dict[str, Counter[str | None]] = defaultdict(Counter)
     for readings, unit in measures(text, language):
-        found[frozenset([min(readings, key=lambda value: (len(value), value))])].add(unit)
+        for value in readings:
+            found[value][unit] += 1
     return found
 
 
