@@ -1,6 +1,8 @@
 """Verifiers of what a text speaks of: units, entities, personal data."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpusmill.synthesize.verify.case import Case
 from corpusmill.synthesize.verify.registry import VERIFIERS
@@ -89,3 +91,53 @@ PERSONAL = {
 @pytest.mark.parametrize(("seed", "output", "expected"), PERSONAL.values(), ids=PERSONAL)
 def test_no_pii_added(seed, output, expected):
     assert reason("no_pii_added", seed, output) == expected
+
+
+PARAMETERS = {
+    "length_ratio": {"minimum": 0.5, "maximum": 2},
+    "not_copied": {"max_share": 0.5},
+    "grounded": {"min_share": 0.5},
+}
+OF_TEXTS = (
+    *("entities_preserved", "fact_list", "faq", "formulas_preserved", "grounded", "impersonal", "length_ratio"),
+    *("no_assistant_talk", "no_pii_added", "not_copied", "not_repetitive", "numbers_preserved", "question_answer"),
+    *("table_form", "target_language", "tutorial_steps", "units_preserved"),
+)
+PIECES = st.sampled_from(
+    [
+        "9" * 60,
+        "s",
+        " ",
+        "5",
+        ".",
+        ",",
+        "×10",
+        "^",
+        "⁹",
+        "% ",
+        "km",
+        "½",
+        "十",
+        "億",
+        "折",
+        "saa ",
+        "$",
+        "|",
+        "---",
+        "\n",
+        "- ",
+        "?",
+    ]
+)
+
+
+@given(
+    st.lists(PIECES | st.text(max_size=5), max_size=12).map("".join),
+    st.text(max_size=20),
+    st.sampled_from([None, "en", "ja"]),
+)
+def test_any_text_is_judged(seed, output, language):
+    case = Case(seed=seed, output=output + seed, seed_language=language, language=language or "es")
+    for verifier in OF_TEXTS:
+        found = VERIFIERS[verifier](case, **PARAMETERS.get(verifier, {}))
+        assert found is None or found.islower()

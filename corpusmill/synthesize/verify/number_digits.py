@@ -76,7 +76,7 @@ def _in_place(value: Decimal, text: str, match: re.Match[str], language: str | N
         _HALF_DAY.match(text, match.start()) or _HALF_DAY_BEFORE.search(text, max(0, match.start() - 8), match.start())
     ):
         yield spell(value + 12)
-    if _DECADE.match(text, match.end()) and value % 10 == 0 and value < 10_000:
+    if value < 10_000 and _DECADE.match(text, match.end()) and value % 10 == 0:
         yield spell(value % 100)
         yield spell(value // 100 + 1)
     if value != value.to_integral() and value < 10 and is_half_of_an_hour(text, match.end(), language):
