@@ -19,6 +19,7 @@ SPOKEN = {
     "an ordinal": ("en", "the third of them", ["3"]),
     "half, or the second part": ("en", "half", ["0.5/2"]),
     "inside of another word": ("en", "often someone tenths bone", ["10"]),
+    "a second that passes": ("en", "metres per second", []),
     "Spanish": ("es", "doscientos treinta y cinco", ["235"]),
     "French: sixty and fifteen": ("fr", "soixante-quinze", ["75"]),
     "French: four twenties and seventeen": ("fr", "quatre-vingt-dix-sept", ["97"]),

@@ -90,6 +90,7 @@ ALPHABETIC: Mapping[str, NumberWords] = {
         joints="and",
         hours="hour hours",
         is_one_an_article=False,
+        traps=r"(?<=per\s)second (?<=\d\s)second (?<=each\s)second",
     ),
     "es": NumberWords(
         counting=(
@@ -151,6 +152,7 @@ ALPHABETIC: Mapping[str, NumberWords] = {
         months="enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
         joints="y",
         hours="hora horas",
+        traps=r"(?<=por\s)segundo (?<=cada\s)segundo (?<=\d\s)segundo",
     ),
     "fr": NumberWords(
         counting=(
@@ -205,6 +207,7 @@ ALPHABETIC: Mapping[str, NumberWords] = {
         months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
         joints="et",
         hours="heure heures",
+        traps=r"(?<=par\s)seconde (?<=chaque\s)seconde (?<=\d\s)seconde",
     ),
     "de": NumberWords(
         counting=(
@@ -301,6 +304,7 @@ ALPHABETIC: Mapping[str, NumberWords] = {
         months="janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
         joints="e",
         hours="hora horas",
+        traps=r"(?<=por\s)segundo (?<=cada\s)segundo (?<=\d\s)segundo",
     ),
     "it": NumberWords(
         counting=(
@@ -350,6 +354,7 @@ ALPHABETIC: Mapping[str, NumberWords] = {
         months="gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
         joints="e",
         hours="ora ore",
+        traps=r"(?<=al\s)secondo (?<=ogni\s)secondo (?<=\d\s)secondo",
     ),
     "ru": NumberWords(
         counting=(
