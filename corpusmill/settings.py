@@ -112,6 +112,11 @@ class InferenceSettings:
         except ValueError as error:
             raise ValueError(f"[inference.tuning] {error}") from error
 
+    @property
+    def num_devices(self) -> int:
+        """What is paid by the hour while a question is open."""
+        return len(self.servers) if self.engine == "servers" else self.num_engines
+
     def _check_servers(self) -> None:
         if not self.servers:
             raise ValueError(

@@ -39,6 +39,7 @@ def test_settings_travel_as_json(tmp_path: Path) -> None:
     servers = load(tmp_path, f"{SERVERS}servers = ['http://a:1', 'https://b']\n")
     assert Settings.from_json(json.loads(json.dumps(servers.to_json()))) == servers
     assert servers.inference.servers == ("http://a:1", "https://b")
+    assert (servers.inference.num_devices, settings.inference.num_devices) == (2, 1)
 
 
 @pytest.mark.parametrize(

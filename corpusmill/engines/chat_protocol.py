@@ -1,7 +1,7 @@
 """The chat protocol of OpenAI-compatible servers: what is sent for a request, and what a reply means. No connection here.
 
 A reply is a completion, or a setback: a try that brought nothing. What a setback says of the server decides what comes
-next: it is busy (ask less), unfit (ask nothing more), or something went wrong that may not happen again.
+next: it is busy (ask less), perhaps unfit (look at it), or something went wrong that may not happen again.
 """
 
 import json

@@ -2,13 +2,14 @@
 
 A setback costs a request one of its tries, but only while its server answers others: where nothing comes back at all it
 is the server that is at fault, and it gets one request at a time until it answers, or is struck out. A server whose
-connection ends is looked at; one that is gone is waited for as long as a start may take, while the others do its work.
+connection ends, or that takes the key no more, is looked at; one that is gone is waited for as long as a start may take,
+while the others do its work.
 """
 
 import asyncio
 import random
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,10 @@ class Patience:
                 f"negative, got {self.request_seconds}, {self.startup_seconds}, {self.max_tries} and "
                 f"{self.backoff_seconds}"
             )
+
+    @property
+    def no_progress_seconds(self) -> float:
+        return NO_PROGRESS_DEADLINES * self.request_seconds
 
     def pause(self, number: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Return the seconds before try `number` + 1, drawn between half of the pause and all of it."""
@@ -158,19 +163,19 @@ class ServerDealer:
     def _suffer(self, server: ChatServer, ask: _Ask, setback: Setback) -> None:
         """Settle what a setback means for its server and for its request."""
         is_servers_fault = server.num_setbacks >= MANY_SETBACKS
-        if setback.kind == "unfit":
+        pause = setback.after_seconds or self._patience.pause(server.num_bad_rounds)
+        if (setback.kind == "unfit" and is_servers_fault) or pause > self._patience.no_progress_seconds:
             self._return(ask)
             self._strike_out(server, setback.told)
             return
         if setback.kind == "busy" or is_servers_fault:
-            seconds = setback.after_seconds
-            self._pause(server, self._patience.pause(server.num_bad_rounds) if seconds is None else seconds)
-        if setback.reason == CONNECTION_LOST and server.is_up:
+            self._pause(server, pause)
+        if (setback.kind == "unfit" or setback.reason == CONNECTION_LOST) and server.is_up:
             server.is_up = False
             self._spawn(self._await_return(server))
         if not is_servers_fault:
             ask.num_busy += setback.kind == "busy"
-            ask.num_tries += setback.kind == "fault"
+            ask.num_tries += setback.kind != "busy"
         if ask.num_tries >= self._patience.max_tries or ask.num_busy >= MAX_BUSY:
             self._settle(ask, Completion(request_id=ask.request_id, failure=setback.reason))
         elif setback.kind == "busy":
@@ -211,7 +216,7 @@ class ServerDealer:
 
     async def _watch(self) -> None:
         """Strike out servers that take requests and answer none."""
-        seconds = NO_PROGRESS_DEADLINES * self._patience.request_seconds
+        seconds = self._patience.no_progress_seconds
         while True:
             await asyncio.sleep(seconds / 20)
             for server in self._servers:
@@ -238,10 +243,14 @@ class ServerDealer:
 
     def _die(self) -> None:
         self._begun.set()
-        self._waiting.clear()
         told = self._obituary(len(self._open))
+        self._fail_all(lambda: EngineDeadError(told))
+
+    def _fail_all(self, make_error: Callable[[], BaseException]) -> None:
+        self._waiting.clear()
         for ask in self._open:
-            ask.answered.set_exception(EngineDeadError(told))
+            if not ask.answered.done():
+                ask.answered.set_exception(make_error())
         self._open.clear()
 
     def _obituary(self, num_open: int) -> str:
@@ -261,9 +270,7 @@ class ServerDealer:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            for ask in self._open:
-                ask.answered.set_exception(error)
-            self._open.clear()
+            self._fail_all(lambda: error)
 
 
 def _lines(items: Sequence[str]) -> str:

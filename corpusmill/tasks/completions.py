@@ -139,7 +139,7 @@ class _Asking:
         self._keep(rows)
         seconds = time.monotonic() - started
         if self._engine is not None:
-            self.device_seconds += seconds * self._job.settings.inference.num_engines
+            self.device_seconds += seconds * self._job.settings.inference.num_devices
         self._report(rows, seconds)
 
     def _keep(self, rows: pa.Table) -> None:

@@ -97,7 +97,13 @@ def test_a_refusal_is_a_failed_row_that_is_not_asked_again():
 
 
 @pytest.mark.parametrize(
-    ("fault", "failure"), [("error", "server_error"), ("broken", "broken_answer"), ("reset", "connection_lost")]
+    ("fault", "failure"),
+    [
+        ("error", "server_error"),
+        ("broken", "broken_answer"),
+        ("reset", "connection_lost"),
+        ("unfit", "server_error"),  # a gateway before the server that does not like this one prompt
+    ],
 )
 def test_what_fails_every_time_is_a_failed_row_after_four_tries(fault, failure):
     with chat_server(always=fault) as server, pool_over(server) as pool:
@@ -174,8 +180,22 @@ def test_a_broken_server_does_not_fail_the_rows_that_others_can_answer():
 
 
 def test_a_server_that_takes_the_key_no_more_is_left_and_no_row_fails():
-    with chat_server(always="unfit") as one, chat_server() as other, pool_over(one, other) as pool:
-        assert_answered(ask(pool, [*texts(10), *(f"FAULT {number}." for number in range(10)), *texts(30)[10:]]))
+    with (
+        chat_server(always="unfit", is_for_all=True) as one,
+        chat_server(latency_seconds=0.01) as other,
+        pool_over(one, other) as pool,
+    ):
+        assert_answered(ask(pool, texts(60)))
+        assert sum(one.counts()["arrivals"].values()) < 20
+
+
+def test_a_server_that_wants_to_be_left_alone_for_too_long_is_left():
+    with (
+        chat_server(slots=1, retry_after="86400", latency_seconds=0.01) as server,
+        pool_over(server) as pool,
+        pytest.raises(EngineDeadError, match="status 429"),
+    ):
+        ask(pool, texts(20))
 
 
 def test_case_16_no_server_starts_in_time():
@@ -215,11 +235,11 @@ def test_the_key_is_sent_and_told_nowhere(monkeypatch, capfd, caplog):
     with chat_server(key="sk-secret") as server, pool_over(server, api_key_variable="TOY_KEY") as pool:
         assert_answered(ask(pool, texts(3)))
     with (
-        chat_server(key="sk-secret", always="unfit") as server,
+        chat_server(key="sk-secret", always="unfit", is_for_all=True) as server,
         pool_over(server, api_key_variable="TOY_KEY") as pool,
         pytest.raises(EngineDeadError, match=r"Incorrect API key provided: \*\*\*") as later,
     ):
-        ask(pool, ["FAULT"])
+        ask(pool, texts(20))
     with (
         chat_server(key="sk-other") as server,
         pytest.raises(ValueError, match=r"status 401 \(the key comes from the variable TOY_KEY\)") as first,

@@ -52,6 +52,7 @@ class Plan:
     latency_seconds: float = 0.0
     slots: int = 0
     """Requests that it takes at once; more get status 429 with Retry-After. 0 takes all."""
+    retry_after: str = "0.02"
     window: int = 0
     """Words of prompt and max_tokens together that it takes, told as vLLM tells it. 0 takes all."""
     num_silent_looks: int = 0
@@ -156,7 +157,7 @@ class ChatServer:
         self, outcome: str, body: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         if outcome == "busy":
-            return await send(writer, 429, error("too many requests"), "Retry-After: 0.02\r\n")
+            return await send(writer, 429, error("too many requests"), f"Retry-After: {self.plan.retry_after}\r\n")
         if outcome == "too_long":
             told = f"This model's maximum context length is {self.plan.window} tokens. However, you requested more."
             return await send(writer, 400, error(told))
