@@ -11,6 +11,7 @@ from assets.partitions import variants
 from corpusmill.curate.contamination_rules import ContaminationRules
 from corpusmill.dedup.parameters import FINEWEB
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.supervise.rules import SupervisionRules
 
 DESCRIPTIONS = {
     "requests": "What to ask the model, by reference: seed document and span, recipe and prompt version.",
@@ -22,6 +23,9 @@ REPEATS: Mapping[str, Any] = {"dedup": FINEWEB.to_json(), "seed_threshold": 0.7}
 """Near-duplicates are one too many, and so is a document whose Jaccard to its seed reaches `seed_threshold`; None says that
 documents are meant to be like their seeds."""
 
+SUPERVISED: Mapping[str, Any] = {}
+"""Rules and chunks as they are by default."""
+
 
 def synthesized_assets(
     dataset: str,
@@ -31,22 +35,25 @@ def synthesized_assets(
     recipes: Mapping[str, Recipe],
     contamination: Mapping[str, Any] | None = None,
     repeats: Mapping[str, Any] = REPEATS,
+    supervision: Mapping[str, Any] | None = SUPERVISED,
 ) -> list[dg.AssetsDefinition]:
     """Return synthesized/<dataset>/requests, completions, documents and duplicates.
 
     A partition is a variant of `recipes` and a snapshot. `seeds` is the curated dataset that they start from, `dimension`
     what the variants are: style or language. With `contamination` (under `rules`, fields of ContaminationRules; an empty
-    one takes all defaults) answers that hold an item of curated/benchmarks/items are rejected.
+    one takes all defaults) answers that hold an item of curated/benchmarks/items are rejected. With `supervision`
+    (`rules`: fields of SupervisionRules; `chunk_seeds`: how many seeds are judged together) a supervisor slows, pauses,
+    demotes or stops a recipe that goes wrong; None asks all seeds whatever comes back.
     """
     documents = ("curated", seeds, "documents")
-    searched = _searched(contamination)
+    searched, watched = _searched(contamination), _watched(supervision)
     key = {table: ("synthesized", dataset, table) for table in DESCRIPTIONS}
     asked = {"seeds": seeds, "variants": {name: {"recipe": recipe.to_json()} for name, recipe in recipes.items()}}
     compared = {"seeds": seeds, "variants": {name: {} for name in recipes}, **repeats}
     judged = [key["requests"], key["completions"], documents, *([ITEMS] if searched else [])]
     steps: list[tuple[str, str, list[tuple[str, str, str]], Mapping[str, Any]]] = [
         ("requests", "requests", [documents], asked),
-        ("completions", "completions", [key["requests"], documents], asked),
+        ("completions", "completions", [key["requests"], documents], asked | watched),
         ("documents", "accept", judged, asked | searched),
         ("duplicates", "synthesized_duplicates", [key["documents"], documents], compared),
     ]
@@ -61,6 +68,20 @@ def synthesized_assets(
         )
         for table, task, deps, parameters in steps
     ]
+
+
+def _watched(supervision: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameter of the completions task, none where nobody watches. Raises ValueError for what cannot be."""
+    if supervision is None:
+        return {}
+    if unknown := sorted(set(supervision) - {"rules", "chunk_seeds"}):
+        raise ValueError(f"supervision takes rules and chunk_seeds, got {', '.join(unknown)} as well")
+    if supervision.get("chunk_seeds", 1) < 1:
+        raise ValueError(
+            f"supervision judges at least one seed at a time, got chunk_seeds {supervision['chunk_seeds']}"
+        )
+    SupervisionRules.from_json(supervision.get("rules", {}))
+    return {"supervision": dict(supervision)}
 
 
 def _searched(contamination: Mapping[str, Any] | None) -> dict[str, Any]:

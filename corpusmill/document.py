@@ -216,6 +216,29 @@ A tool's answer has no tokens, and names the tool and its version as its engine.
 SYNTHESIZED = DOCUMENTS.append(pa.field("reject_reason", pa.string()))
 """One row per output: accepted ones have no `reject_reason`; rejected ones stay with theirs and are never read as documents."""
 
+DECISIONS = pa.schema(
+    [
+        pa.field("recipe", pa.string(), nullable=False),
+        pa.field("recipe_version", pa.string(), nullable=False),
+        pa.field("chunk", pa.int32(), nullable=False),
+        pa.field("num_seeds", pa.int32(), nullable=False),
+        pa.field("action", pa.string(), nullable=False),
+        pa.field("rule", pa.string()),
+        pa.field("share", pa.float64(), nullable=False),
+        pa.field("from_seed", pa.int64(), nullable=False),
+        pa.field("followed", pa.string(), nullable=False),
+        pa.field("outputs", pa.int64(), nullable=False),
+        pa.field("accepted", pa.int64(), nullable=False),
+        pa.field("p_value", pa.float64()),
+        pa.field("numbers", pa.large_string(), nullable=False),
+    ]
+)
+"""What the supervisor decided after each chunk of a recipe's seeds: by which rule, from which numbers (JSON), what followed.
+
+`outputs` and `accepted` are those of the chunk; `rule` and `p_value` are null where no rule acted. `from_seed` is the
+first seed, in the order of asking, that the decision holds for.
+"""
+
 SEQUENCES = pa.schema(
     [
         pa.field("sequence", pa.int64(), nullable=False),

@@ -7,7 +7,7 @@ failed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -23,11 +23,13 @@ from corpusmill.synthesize.check import Scope
 from corpusmill.synthesize.chunk import stitch
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.function import FunctionGenerator
+from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.masking import unmask
 from corpusmill.synthesize.prompt import column_value
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import NO_TOOLS, Opened, open_requests
 from corpusmill.synthesize.store import AnswerStore
+from corpusmill.synthesize.supervise.course import DEMOTED
 from corpusmill.synthesize.verify.case import Case, DetectLanguage
 from corpusmill.synthesize.verify.language import detect
 from corpusmill.synthesize.verify.registry import EXECUTES, refusal
@@ -54,7 +56,7 @@ class Instruments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Output:
+class JudgedOutput:
     """One seed with its answers put together, on its way through the verifiers."""
 
     inputs: Sequence[Opened]
@@ -85,13 +87,20 @@ def accept(
         raise ValueError(f"recipe {recipe.name!r} has the verifier {EXECUTES}, which needs check_code; none was given")
     answers = AnswerStore([completions])
     inputs = open_requests(requests, documents, recipe, instruments.tools)
-    outputs = [
-        _judged(_collected(list(group), answers, recipe, instruments), recipe, instruments)
-        for _, group in groupby(inputs, key=lambda opened: opened.request["doc_id"])
-    ]
+    outputs = judge_answers(inputs, answers, recipe, instruments)
     outputs = _executed(outputs, recipe, instruments)
     rows = [_row(output, recipe, identity) for output in outputs]
     return pa.Table.from_pylist(rows, schema=SYNTHESIZED)
+
+
+def judge_answers(
+    inputs: Iterable[Opened], answers: AnswerStore, recipe: Recipe, instruments: Instruments
+) -> list[JudgedOutput]:
+    """Return what every verifier but those that run code says, for every seed; its chunks stand together and in order."""
+    return [
+        _judged(_collected(list(group), answers, recipe, instruments), recipe, instruments)
+        for _, group in groupby(inputs, key=lambda opened: opened.request["doc_id"])
+    ]
 
 
 def acceptance_counts(synthesized: pa.Table) -> Counts:
@@ -102,13 +111,15 @@ def acceptance_counts(synthesized: pa.Table) -> Counts:
     return Counts(rows_in=synthesized.num_rows, kept=reasons[None], dropped=dropped, failed=failed)
 
 
-def _collected(inputs: Sequence[Opened], answers: AnswerStore, recipe: Recipe, instruments: Instruments) -> _Output:
+def _collected(
+    inputs: Sequence[Opened], answers: AnswerStore, recipe: Recipe, instruments: Instruments
+) -> JudgedOutput:
     """Parse, restore and stitch what came of one seed's chunks; the first chunk with a reason decides."""
     _check_complete(inputs)
     ends = [_end(opened, answers, recipe, instruments.tools) for opened in inputs]
     failure = next((end.reason for end in ends if isinstance(end, Failed)), None)
     if failure is not None:
-        return _Output(inputs=inputs, text="", reason=f"{FAILED}{failure}")
+        return JudgedOutput(inputs=inputs, text="", reason=f"{FAILED}{failure}")
     reached = [end for end in ends if not isinstance(end, Failed)]
     parts = [_part(opened, end, recipe, instruments) for opened, end in zip(inputs, reached, strict=True)]
     text = stitch(
@@ -118,7 +129,7 @@ def _collected(inputs: Sequence[Opened], answers: AnswerStore, recipe: Recipe, i
         separator=recipe.primary.separator,
     )
     reason = next((reason for _, reason in parts if reason), None)
-    return _Output(inputs=inputs, text=text, meta=_meta(reached), reason=reason)
+    return JudgedOutput(inputs=inputs, text=text, meta=_meta(reached), reason=reason)
 
 
 def _check_complete(inputs: Sequence[Opened]) -> None:
@@ -135,6 +146,9 @@ def _end(opened: Opened, answers: AnswerStore, recipe: Recipe, tools: Tools) -> 
         return answers.find(opened.id_of(ask, tools))
 
     end = advance(recipe.generator.program(opened.material), known)
+    if isinstance(end, Failed) and end.reason == DEMOTED:
+        simpler = simpler_program(recipe.generator, opened.material)
+        end = end if simpler is None else advance(simpler, known)
     return Failed(reason=NOT_ANSWERED) if isinstance(end, Waiting) else end
 
 
@@ -156,14 +170,14 @@ def _meta(ends: Sequence[Finished | GivenUp]) -> dict[str, str]:
     return {key: given[0] if len(set(given)) == 1 else ",".join(given) for key, given in values.items()}
 
 
-def _judged(output: _Output, recipe: Recipe, instruments: Instruments) -> _Output:
+def _judged(output: JudgedOutput, recipe: Recipe, instruments: Instruments) -> JudgedOutput:
     if output.reason is not None:
         return output
     case = _case(output.inputs[0], seed=output.seed_text, output=output.text, recipe=recipe, instruments=instruments)
     return replace(output, reason=refusal(case, _checks(recipe, "document")))
 
 
-def _executed(outputs: list[_Output], recipe: Recipe, instruments: Instruments) -> list[_Output]:
+def _executed(outputs: list[JudgedOutput], recipe: Recipe, instruments: Instruments) -> list[JudgedOutput]:
     """Run what every other verifier let pass, all of it at once."""
     wanted = next((item for item in recipe.verifiers if item.verifier == EXECUTES), None)
     if instruments.check_code is None or wanted is None:
@@ -194,7 +208,7 @@ def _case(opened: Opened, *, seed: str, output: str, recipe: Recipe, instruments
     )
 
 
-def _row(output: _Output, recipe: Recipe, identity: Answerer) -> dict[str, Any]:
+def _row(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> dict[str, Any]:
     seed = output.inputs[0].seed
     generator, generator_license = _generator(output, recipe, identity)
     return {
@@ -218,7 +232,7 @@ def _row(output: _Output, recipe: Recipe, identity: Answerer) -> dict[str, Any]:
     }
 
 
-def _generator(output: _Output, recipe: Recipe, identity: Answerer) -> tuple[str, str | None]:
+def _generator(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> tuple[str, str | None]:
     """Return who wrote the text and the licence that comes with it; a plain function adds none."""
     if isinstance(recipe.generator, FunctionGenerator):
         return f"{recipe.generator.function}@{recipe.generator.version}", None

@@ -70,6 +70,14 @@ class AnswerStore:
             return Failed(reason=wave["failure"][row].as_py())
         return Answer(text=wave["answer"][row].as_py(), finish_reason=wave["finish_reason"][row].as_py())
 
+    def tokens(self, request_id: str) -> tuple[int, int]:
+        """Return prompt and output tokens of what `find` returns; zeros where none were counted."""
+        if request_id not in self._place:
+            return 0, 0
+        number, row = self._place[request_id]
+        found = (self._waves[number][name][row].as_py() or 0 for name in ("prompt_tokens", "completion_tokens"))
+        return next(found), next(found)
+
     def find_settled(
         self, request_id: str, *, policy: RetryPolicy, just_asked: Collection[str] = ()
     ) -> Answer | Failed | None:

@@ -3,6 +3,9 @@
 The recipe's programs are carried on side by side in waves: what they wait for is asked, put into the lake, and they go on.
 A killed run loses at most the wave that was being answered. The next run asks only what is missing: what the table
 already holds and what earlier attempts left as waves stands.
+
+With the parameter `supervision` (`rules`: fields of SupervisionRules; `chunk_seeds`) a supervisor judges chunk after chunk of
+seeds. What it does not let be asked has a row with that failure, which no run takes for an answer.
 """
 
 import io
@@ -21,20 +24,26 @@ from corpusmill.engines.inference import InferenceEngine
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.tables import Attempt
-from corpusmill.synthesize.asking import Answer, Failed
+from corpusmill.synthesize.asking import Answer, Failed, Program
+from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import Opened, open_requests
 from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions
+from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED
 from corpusmill.synthesize.waves import Run, Wave, plan_waves
+from corpusmill.tasks import decisions
 from corpusmill.tasks import requests as requests_task
 from corpusmill.tasks.inference import inference_engine
 from corpusmill.tasks.seeds import SeedReader
-from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
+from corpusmill.tasks.supervision import Supervised, Supervision
+from corpusmill.tasks.task import Job, Outcome, execute, partition_writer, truncate_sample
 from corpusmill.tasks.tools import tools_for, versions_for
 from corpusmill.tasks.wave import answer_wave, is_for_model
 
 _OPENED_ROWS = 256
-POLICY = RetryPolicy()
+SUPERVISOR = "supervisor"
+"""Stands as engine and step of what was not asked."""
+POLICY = RetryPolicy(permanent=RetryPolicy().permanent | UNASKED)
 
 
 def table(dataset: str) -> str:
@@ -51,26 +60,35 @@ def inputs(job: Job) -> dict[str, Any]:
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     requests = job.lake.read(requests_task.table(job.dataset), partitions=[job.partition])
-    answers = AnswerStore([*committed_answers(job), *staged_answers(job)])
+    answers = AnswerStore(map(_asked_only, [*committed_answers(job), *staged_answers(job)]))
     asking = _Asking(job, attempt, answers)
     with asking:
         steps = asking.ask(requests)
     completions = answers.table(steps)
+    watch = asking.supervision
     with partition_writer(job, attempt, name="completions") as writer:
         writer.write(completions)
     return Outcome(
         files=writer.files,
         counts=_counts(completions, num_reached=len(steps)),
         metrics=_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
-        tables={"steps": _by_step(completions)},
+        tables={"steps": _by_step(completions), **({"decisions": watch.shown()} if watch else {})},
         samples=truncate_sample(completions, columns=["request_id", "step", "answer", "finish_reason", "failure"]),
+        gates={"supervisor": watch.gate()} if watch else {},
+        state={decisions.STATE: watch.keep()} if watch else {},
     )
 
 
+def after_commit(job: Job) -> None:
+    """Make the table of the supervisor's decisions, unless it is there."""
+    if "supervision" in job.parameters:
+        execute("decisions", job.arguments(job.partition, job.parameters), job.report)
+
+
 def committed_answers(job: Job) -> Iterator[pa.Table]:
-    """Yield the answers that the partition's committed version holds."""
+    """Yield the answers that the partition's committed version holds, that of a paused run too."""
     if job.lake.partition(table(job.dataset), job.partition):
-        yield job.lake.read(table(job.dataset), partitions=[job.partition])
+        yield job.lake.read(table(job.dataset), partitions=[job.partition], allow_failed_gate=True)
 
 
 def staged_answers(job: Job) -> Iterator[pa.Table]:
@@ -99,6 +117,8 @@ class _Asking:
         self._engine: InferenceEngine | None = None
         self._stack = ExitStack()
         self._num_waves = 0
+        self._unasked: dict[str, str] = {}
+        self.supervision = self._supervision() if "supervision" in job.parameters else None
 
     def __enter__(self) -> "_Asking":
         return self
@@ -113,19 +133,45 @@ class _Asking:
             while True:
                 self._take(next(waves))
         except StopIteration as stop:
-            return dict(stop.value)
+            if self.supervision is not None:
+                self.supervision.settle(is_over=True)
+            steps = dict(stop.value)
+            return steps | {name: step for name, step in self._unasked.items() if name not in steps}
 
     def _runs(self, requests: pa.Table) -> Iterator[Run]:
         reader = SeedReader(self._job.lake.store, requests)
         for start in range(0, len(requests), _OPENED_ROWS):
             ours = requests.slice(start, _OPENED_ROWS)
             for opened in open_requests(ours, reader.seeds(ours), self._recipe, self._tools):
-                yield self._run(opened)
+                chosen = "asked" if self.supervision is None else self.supervision.admit(opened)
+                if chosen != "asked":
+                    self._leave_out(opened.request["request_id"], DEMOTED if chosen == "simpler" else chosen)
+                if chosen not in UNASKED:
+                    yield self._run(opened, is_simpler=chosen == "simpler")
 
-    def _run(self, opened: Opened) -> Run:
-        return Run(
-            start=lambda: self._recipe.generator.program(opened.material),
-            id_of=lambda ask: opened.id_of(ask, self._tools),
+    def _run(self, opened: Opened, *, is_simpler: bool) -> Run:
+        def start() -> Program:
+            simpler = simpler_program(self._recipe.generator, opened.material) if is_simpler else None
+            return self._recipe.generator.program(opened.material) if simpler is None else simpler
+
+        return Run(start=start, id_of=lambda ask: opened.id_of(ask, self._tools))
+
+    def _leave_out(self, request_id: str, reason: str) -> None:
+        """Note that the first thing that a program would ask is not asked."""
+        row = {"request_id": request_id, "failure": reason, "engine": SUPERVISOR, "step": SUPERVISOR}
+        self._answers.add(pa.Table.from_pylist([row], schema=COMPLETIONS))
+        self._unasked[request_id] = SUPERVISOR
+
+    def _supervision(self) -> Supervision:
+        return Supervision(
+            Supervised(
+                job=self._job,
+                attempt=self._attempt,
+                recipe=self._recipe,
+                tools=self._tools,
+                answers=self._answers,
+                find=self._find,
+            )
         )
 
     def _find(self, request_id: str) -> Answer | Failed | None:
@@ -137,6 +183,8 @@ class _Asking:
             self._engine = self._stack.enter_context(inference_engine(self._job.settings))
         rows = answer_wave(wave, engine=self._engine, tools=self._tools)
         self._keep(rows)
+        if self.supervision is not None:
+            self.supervision.settle()
         seconds = time.monotonic() - started
         if self._engine is not None:
             self.device_seconds += seconds * self._job.settings.inference.num_devices
@@ -160,6 +208,12 @@ class _Asking:
         self._job.report(f"answers: wave {self._num_waves} ({steps})", {**numbers, **failed})
 
 
+def _asked_only(completions: pa.Table) -> pa.Table:
+    """Return the rows that someone was asked for: whether the others are asked now is decided by this run."""
+    unasked = pc.is_in(completions["failure"], value_set=pa.array(sorted(UNASKED)))
+    return completions.filter(pc.invert(unasked))
+
+
 def _wave_folder(job: Job) -> str:
     return f"{staging_directory(table(job.dataset), job.partition)}/answers"
 
@@ -178,7 +232,7 @@ def _counts(completions: pa.Table, *, num_reached: int) -> Counts:
 def _metrics(completions: pa.Table, *, num_asked: int, device_seconds: float) -> dict[str, float | int | str]:
     return {
         "requests_asked": num_asked,
-        "requests_reused": len(completions) - num_asked,
+        "requests_reused": len(_asked_only(completions)) - num_asked,
         "prompt_tokens": pc.sum(completions["prompt_tokens"]).as_py() or 0,
         "completion_tokens": pc.sum(completions["completion_tokens"]).as_py() or 0,
         "device_seconds": round(device_seconds, 3),

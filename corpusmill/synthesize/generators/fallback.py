@@ -52,6 +52,10 @@ class FallbackGenerator:
         end = yield from self.first.program(material)
         if isinstance(end, Finished) and self._refusal(end, material) is None:
             return Finished(text=end.text, finish_reason=end.finish_reason, meta={**end.meta, USED: "first"})
+        return (yield from self.simpler_program(material))
+
+    def simpler_program(self, material: Material) -> Program:
+        """Start with the second generator at once: where the first one is known to fail."""
         parts = self._parts(material)
         ends = yield from together([self.second.program(part) for part in parts])
         given_up = next((end for end in ends if isinstance(end, GivenUp)), None)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, Self
 
-from corpusmill.synthesize.asking import Maker
+from corpusmill.synthesize.asking import Maker, Material, Program
 from corpusmill.synthesize.generators.agent import AgentGenerator
 from corpusmill.synthesize.generators.chain import ChainGenerator
 from corpusmill.synthesize.generators.checked_program import CheckedProgramGenerator
@@ -69,6 +69,16 @@ def generator_from_json(value: Mapping[str, Any]) -> Generator:
 def tools_of(generator: Generator) -> tuple[str, ...]:
     """Return the names of the tools that a generator may call: its `tools`, where its kind has any."""
     return tuple(getattr(generator, "tools", ()))
+
+
+def simpler_program(generator: Generator, material: Material) -> Program | None:
+    """Start a generator's simpler way; None where its kind has none."""
+    start = getattr(generator, "simpler_program", None)
+    return None if start is None else start(material)
+
+
+def has_simpler(generator: Generator) -> bool:
+    return hasattr(generator, "simpler_program")
 
 
 def _kinds() -> str:

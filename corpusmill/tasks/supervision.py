@@ -1,0 +1,216 @@
+"""The supervisor at work in a run: judges each chunk of seeds once all of it is answered, and says who is still asked.
+
+Verdicts are those of the accept task without running code, which is left to it: where a recipe runs what it rewrote, the
+supervisor sees what compiles and passes every other check. Decisions are kept in the lake as they are made, before
+anything follows from them; a rerun finds them there and decides nothing anew.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill.fingerprint import fingerprint
+from corpusmill.lake.names import report_directory, staging_directory
+from corpusmill.lake.tables import Attempt
+from corpusmill.synthesize.accept import Instruments, JudgedOutput, judge_answers
+from corpusmill.synthesize.ask_ids import Tools
+from corpusmill.synthesize.asking import Answer, Ask, Failed, Waiting, advance
+from corpusmill.synthesize.generators.registry import has_simpler, simpler_program
+from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.requests import Opened
+from corpusmill.synthesize.store import AnswerStore
+from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED, Fate, KeptDecision, fate, is_judged
+from corpusmill.synthesize.supervise.features import Features, Output, features
+from corpusmill.synthesize.supervise.rules import SupervisionRules
+from corpusmill.synthesize.supervise.supervisor import Decision, History, follow, judge, observe
+from corpusmill.synthesize.waves import Find
+from corpusmill.tasks.decisions import decision_row, kept_key, read_decisions
+from corpusmill.tasks.task import Gate, Job
+
+CHUNK_SEEDS = 64
+"""Seeds that are judged together where the dataset does not say how many."""
+SHOWN = ("chunk", "action", "rule", "accepted", "outputs", "p_value", "followed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supervised:
+    """What supervision needs of the run that it watches."""
+
+    job: Job
+    attempt: Attempt
+    recipe: Recipe
+    tools: Tools
+    answers: AnswerStore
+    find: Find
+
+
+class Supervision:
+    """Admits seeds in their order, and judges a chunk as soon as all its programs have ended."""
+
+    def __init__(self, run: Supervised) -> None:
+        asked = run.job.parameters["supervision"]
+        self.rules = SupervisionRules.from_json(asked.get("rules", {}))
+        self.decisions: list[KeptDecision] = []
+        self._run = run
+        self._chunk_seeds = int(asked.get("chunk_seeds", CHUNK_SEEDS))
+        self._policy = _policy(run, self.rules, self._chunk_seeds)
+        self._stored = _stored_decisions(run.job, self._policy)
+        self._history = History()
+        self._pending: list[tuple[int, list[Opened]]] = []
+        """Seeds that were begun and are not judged yet, by number."""
+        self._num_admitted = 0
+        self._fate: Fate = "asked"
+
+    def admit(self, opened: Opened) -> Fate:
+        """Return what becomes of the next primary input; those of one seed come one after the other and share one fate."""
+        if opened.request["chunk"] == 0:
+            self.settle()
+            self._fate = fate(
+                self._made_or_stored(), self._num_admitted, opened.request["doc_id"], self._run.recipe.name
+            )
+            if self._fate not in UNASKED and is_judged(self._made_or_stored(), self._num_admitted):
+                self._pending.append((self._num_admitted, []))
+            self._num_admitted += 1
+        if self._pending and self._pending[-1][0] == self._num_admitted - 1:
+            self._pending[-1][1].append(opened)
+        return self._fate
+
+    def settle(self, *, is_over: bool = False) -> None:
+        """Judge every chunk that is complete and answered; at the end, what is left is the last chunk.
+
+        Once nothing more is asked, there is nothing to decide: what was begun then is finished and judged with the rest.
+        """
+        if self.decisions and self.decisions[-1].action in ("stop", "pause"):
+            return
+        while len(self._pending) >= self._chunk_seeds or (is_over and self._pending):
+            chunk = self._pending[: self._chunk_seeds]
+            if any(self._is_waiting(opened) for _, inputs in chunk for opened in inputs):
+                return
+            self._pending = self._pending[self._chunk_seeds :]
+            self._judge([opened for _, inputs in chunk for opened in inputs], num_seeds=len(chunk))
+            if self.decisions[-1].action in ("stop", "pause"):
+                return
+
+    def keep(self) -> str:
+        """Keep all decisions of the run under one key, and return it."""
+        job = self._run.job
+        key = f"{report_directory(f'synthesized/{job.dataset}/completions', job.partition)}"
+        key = f"{key}/{self._run.attempt.attempt}-decisions.json"
+        job.lake.store.write(key, json.dumps([kept.to_json() for kept in self.decisions]).encode())
+        return key
+
+    def gate(self) -> Gate:
+        """Return the gate that a paused run does not pass."""
+        paused = next((kept for kept in self.decisions if kept.action == "pause"), None)
+        if paused is None:
+            return Gate(passed=True, message=f"{len(self.decisions)} chunks were judged, none asked for a pause")
+        return Gate(
+            passed=False,
+            message=f"paused after chunk {paused.chunk} by the rule {paused.rule}: {paused.followed}. See the table "
+            f"decisions for the numbers; to go on, set the rule's threshold, or its action to continue, in `supervision`",
+            numbers={"chunk": paused.chunk, "p_value": float(paused.numbers["p_value"])},
+        )
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the decisions that were not to go on as before, and the last one."""
+        acted = [kept for kept in self.decisions if kept.rule is not None or kept is self.decisions[-1]]
+        return [{name: decision_row(kept)[name] for name in SHOWN} for kept in acted]
+
+    def _made_or_stored(self) -> list[KeptDecision]:
+        return [*self.decisions, *self._stored[len(self.decisions) :]]
+
+    def _is_waiting(self, opened: Opened) -> bool:
+        return self._reached(opened) is None
+
+    def _reached(self, opened: Opened) -> list[str] | None:
+        """Return the ids of what a program asked; None where it waits for some of it."""
+        seen: dict[str, None] = {}
+
+        def known(ask: Ask) -> Answer | Failed | None:
+            request_id = opened.id_of(ask, self._run.tools)
+            seen[request_id] = None
+            return self._run.find(request_id)
+
+        generator = self._run.recipe.generator
+        end = advance(generator.program(opened.material), known)
+        if end == Failed(reason=DEMOTED):
+            simpler = simpler_program(generator, opened.material)
+            assert simpler is not None
+            end = advance(simpler, known)
+        return None if isinstance(end, Waiting) else list(seen)
+
+    @property
+    def _is_demoted(self) -> bool:
+        return any(kept.action == "demote" for kept in self.decisions)
+
+    def _judge(self, inputs: list[Opened], *, num_seeds: int) -> None:
+        outputs = [self._features(output) for output in self._verdicts(inputs)]
+        self._history = observe(self._history, outputs, self.rules)
+        number = len(self.decisions)
+        if number < len(self._stored):
+            kept = self._stored[number]
+        else:
+            can_demote = has_simpler(self._run.recipe.generator) and not self._is_demoted
+            kept = self._kept(judge(self._history, self.rules, has_simpler=can_demote), num_seeds)
+            self._store(kept)
+        self.decisions.append(kept)
+        self._history = follow(self._history, kept.decision)
+        if kept.action == "demote":
+            self._pending = [item for item in self._pending if is_judged([kept], item[0])]
+        if kept.rule is not None:
+            self._run.job.report(f"supervisor: {kept.rule}, {kept.action}: {kept.followed}", {"chunk": kept.chunk})
+
+    def _verdicts(self, inputs: list[Opened]) -> list[JudgedOutput]:
+        return judge_answers(inputs, self._run.answers, self._run.recipe, Instruments(tools=self._run.tools))
+
+    def _features(self, output: JudgedOutput) -> Features:
+        ids = dict.fromkeys(name for opened in output.inputs for name in self._reached(opened) or ())
+        spent = [self._run.answers.tokens(name) for name in ids]
+        return features(
+            Output(
+                text=output.text,
+                seed=output.seed_text,
+                reason=output.reason,
+                prompt_tokens=sum(prompt for prompt, _ in spent),
+                completion_tokens=sum(completion for _, completion in spent),
+            )
+        )
+
+    def _kept(self, decision: Decision, num_seeds: int) -> KeptDecision:
+        return KeptDecision(
+            policy=self._policy,
+            chunk=decision.chunk,
+            action=decision.action,
+            rule=decision.rule,
+            share=decision.share,
+            from_seed=self._num_admitted,
+            num_seeds=num_seeds,
+            numbers=decision.numbers,
+        )
+
+    def _store(self, kept: KeptDecision) -> None:
+        key = f"{_folder(self._run.job)}/{self._run.attempt.fence:08d}-{kept.chunk:06d}.json"
+        self._run.job.lake.store.create(key, json.dumps(kept.to_json()).encode())
+
+
+def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int) -> str:
+    requests = run.job.upstream(f"synthesized/{run.job.dataset}/requests")
+    return fingerprint(
+        {"recipe": run.recipe.version, "rules": rules.to_json(), "chunk_seeds": chunk_seeds, "requests": requests}
+    )
+
+
+def _stored_decisions(job: Job, policy: str) -> list[KeptDecision]:
+    """Return the decisions of earlier runs under this policy, by chunk: the first one about a chunk stands."""
+    key = kept_key(job)
+    kept = read_decisions(job, key) if key is not None else []
+    staged = [json.loads(job.lake.store.read(item.key)) for item in job.lake.store.list(f"{_folder(job)}/")]
+    found: dict[int, KeptDecision] = {}
+    for one in [*kept, *map(KeptDecision.from_json, staged)]:
+        if one.policy == policy:
+            found.setdefault(one.chunk, one)
+    return [found[chunk] for chunk in range(len(found)) if chunk in found]
+
+
+def _folder(job: Job) -> str:
+    return f"{staging_directory(f'synthesized/{job.dataset}/completions', job.partition)}/decisions"
