@@ -4,7 +4,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("translations", "faults", "engines")
+PIECES: tuple[str, ...] = ("translations", "faults", "engines", "supervisor")
 
 
 def measure() -> list[Measure]:
