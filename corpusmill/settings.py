@@ -85,7 +85,8 @@ class InferenceSettings:
     max_model_len: int = 2048
     kv_cache_gib: float = 1.0
     threads_per_engine: int = 2
-    chunk_requests: int = 32
+    chunk_requests: int = 128
+    """Requests that are under way together, and that a killed run loses at most; about a minute of work."""
     linger_seconds: float = 30.0
     startup_seconds: float = 600.0
     tuned: bool = True

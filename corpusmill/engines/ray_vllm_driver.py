@@ -4,8 +4,9 @@ Every engine holds up to `window` requests of a call at a time, and gets the nex
 stays full. When an engine dies, the requests that it held, and only those, go to the others; Ray starts it again, and
 it gets work as soon as it answers. What ends a call: all engines are gone, or none that should answer makes progress.
 
-It is a process of its own because Ray ends a process whose cluster is gone. It reads lines of JSON and answers each
-with one; it ends when its input ends, in the middle of a call, too.
+It is a process of its own because Ray ends a process whose cluster is gone. It reads lines of JSON, each with a number, and
+answers each with one that has the same number, in a thread of its own; it ends when its input ends, in the middle of
+calls, too.
 """
 
 import json
@@ -53,16 +54,39 @@ class Engine:
     """When it last answered, took a step, or was asked for the first time."""
 
 
+class Restarts:
+    """When each engine was ended because it stood still: of several calls that see it, one ends it."""
+
+    def __init__(self) -> None:
+        self._ended: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def is_first(self, name: str, *, since: float, now: float) -> bool:
+        """Return whether nobody ended the engine after `since`, and take note that it is ended now."""
+        with self._lock:
+            if self._ended.get(name, float("-inf")) > since:
+                return False
+            self._ended[name] = now
+            return True
+
+
 class Call:
     """One `generate`: the requests that wait, the engines that work, the answers that came."""
 
     def __init__(
-        self, engines: list[Engine], *, requests: list[dict[str, Any]], sampling: dict[str, Any], patience: "Patience"
+        self,
+        engines: list[Engine],
+        *,
+        requests: list[dict[str, Any]],
+        sampling: dict[str, Any],
+        patience: Patience,
+        restarts: "Restarts",
     ) -> None:
         self.engines = engines
         self.requests = requests
         self.sampling = sampling
         self.patience = patience
+        self.restarts = restarts
         self.client = uuid.uuid4().hex
         self.waiting = deque(range(len(requests)))
         self.completions: list[Completion | None] = [None] * len(requests)
@@ -163,7 +187,8 @@ class Call:
                 self.losses.append(
                     f"{engine.name}: no step within {self.patience.no_progress_seconds:.0f} s, restarted"
                 )
-                ray.kill(engine.actor, no_restart=False)
+                if self.restarts.is_first(engine.name, since=engine.moved, now=now):
+                    ray.kill(engine.actor, no_restart=False)
                 engine.moved = now
 
     def _obituary(self) -> str:
@@ -202,17 +227,28 @@ def main(endpoint: dict[str, Any], patience: Patience) -> None:
     threading.Thread(target=_read_lines, args=(lines,), daemon=True).start()
     answers = _take_standard_output()
     join_cluster(endpoint)
+    restarts = Restarts()
+    printing = threading.Lock()
+
+    def reply(order: dict[str, Any]) -> None:
+        told = _answer(order, endpoint, patience, restarts)
+        with printing:
+            print(json.dumps({"number": order["number"], "reply": told}), file=answers, flush=True)
+
     while True:
-        order = json.loads(lines.get())
-        print(json.dumps(_answer(order, endpoint, patience)), file=answers, flush=True)
+        threading.Thread(target=reply, args=(json.loads(lines.get()),), daemon=True).start()
 
 
-def _answer(order: dict[str, Any], endpoint: dict[str, Any], patience: Patience) -> dict[str, Any]:
+def _answer(
+    order: dict[str, Any], endpoint: dict[str, Any], patience: Patience, restarts: "Restarts"
+) -> dict[str, Any]:
     engines = find_engines(endpoint)
     if order["ask"] == "pids":
         return {"pids": _pids(engines)}
     try:
-        call = Call(engines, requests=order["requests"], sampling=order["sampling"], patience=patience)
+        call = Call(
+            engines, requests=order["requests"], sampling=order["sampling"], patience=patience, restarts=restarts
+        )
         return {"completions": [asdict(completion) for completion in call.run()]}
     except EngineDeadError as error:
         return {"dead": str(error)}

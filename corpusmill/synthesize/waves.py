@@ -2,7 +2,7 @@
 
 Programs enter in order and leave when they end, so that a wave stays full to the last; memory holds about as many open
 programs as a wave has asks. A program is replayed from its start in every wave, which costs next to nothing beside a
-model. A killed run loses at most the wave that was being answered.
+model. A killed run loses at most what was under way.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -35,32 +35,63 @@ Wave = dict[str, Ask]
 Find = Callable[[str], Answer | Failed | None]
 
 
-def plan_waves(runs: Iterable[Run], *, find: Find, size: int) -> Generator[Wave, None, dict[str, str]]:
-    """Yield what to ask next, about `size` asks at a time, until no run waits; `find` must then know all of it.
+def plan_waves(runs: Iterable[Run], *, find: Find, size: int, lanes: int = 1) -> Generator[Wave, None, dict[str, str]]:
+    """Yield what to ask next until no run waits. At most about `size` asks are under way, in up to `lanes` waves.
 
-    A run's asks are never split between waves, so a run that asks more at once makes its wave larger. Returns the step
-    by id of every ask that the runs reached, in the order of runs and of asks in them, whatever was asked when.
+    A wave is under way until `find` knows all of it. Where nothing can be asked before one of them is known, an empty wave
+    says so: with one lane that never happens if each wave is answered before the next is asked for. With more, an engine
+    has the next wave before the last answers of this one have come. A run's asks are never split between waves, so a run
+    that asks more at once makes its wave larger. Returns the step by id of every ask that the runs reached, in the order
+    of runs and of asks in them, whatever was asked when.
     """
-    if size < 1:
-        raise ValueError(f"a wave holds at least one ask, got size {size}")
-    reached: dict[int, dict[str, str]] = {}
-    arrivals = enumerate(runs)
-    window: list[_Open] = []
+    if size < 1 or lanes < 1:
+        raise ValueError(f"a wave holds at least one ask, got size {size} on {lanes} lanes")
+    plan = _Plan(runs, find)
+    part = max(1, size // lanes)
     while True:
-        went_on = [_carry_on(one.number, one.run, find, reached) for one in window]
-        window = [one for one in went_on if one is not None]
-        wave: Wave = {}
-        for one in window:
-            if len(wave) < size:
-                wave |= one.waiting
-        while len(wave) < size and (arrival := next(arrivals, None)) is not None:
-            if (new := _carry_on(*arrival, find, reached)) is not None:
-                window.append(new)
-                wave |= new.waiting
-        if not wave:
-            return _in_order(reached)
+        plan.take_in()
+        has_room = not plan.under_way or len(plan.under_way) + part <= size
+        wave = plan.next_wave(part) if has_room else {}
+        if not wave and not plan.under_way:
+            return _in_order(plan.reached)
+        plan.under_way |= wave.keys()
         yield wave
-        assert all(find(request_id) is not None for request_id in wave), "a wave was left without answers"
+
+
+class _Plan:
+    """The runs that wait, and the asks that are under way."""
+
+    def __init__(self, runs: Iterable[Run], find: Find) -> None:
+        self.reached: dict[int, dict[str, str]] = {}
+        self.under_way: set[str] = set()
+        self._arrivals = enumerate(runs)
+        self._find = find
+        self._window: list[_Open] = []
+
+    def take_in(self) -> None:
+        """Carry on the runs whose asks are all known now."""
+        self.under_way = {request_id for request_id in self.under_way if self._find(request_id) is None}
+        went_on = [one if one.waiting.keys() & self.under_way else self._carry_on(one) for one in self._window]
+        self._window = [one for one in went_on if one is not None]
+
+    def next_wave(self, size: int) -> Wave:
+        """Return what nobody asked yet, of the oldest runs first."""
+        wave: Wave = {}
+        for one in self._window:
+            if len(wave) < size:
+                wave |= self._not_under_way(one)
+        while len(wave) < size and (arrival := next(self._arrivals, None)) is not None:
+            number, run = arrival
+            if (new := _carry_on(number, run, self._find, self.reached)) is not None:
+                self._window.append(new)
+                wave |= self._not_under_way(new)
+        return wave
+
+    def _carry_on(self, one: _Open) -> _Open | None:
+        return _carry_on(one.number, one.run, self._find, self.reached)
+
+    def _not_under_way(self, one: _Open) -> Wave:
+        return {request_id: ask for request_id, ask in one.waiting.items() if request_id not in self.under_way}
 
 
 def ordered(questions: dict[str, Question]) -> list[tuple[Sampling, list[str]]]:

@@ -19,6 +19,8 @@ from corpusmill.settings import Settings
 from corpusmill.tasks.tokenizer import PACKAGED, models_folder
 from corpusmill.tasks.tuned import chosen_tuning
 
+LANES = 4
+"""Waves of asks that are under way at once. In their sum they hold a chunk; each is put into the lake when it is answered."""
 HOST_SECONDS = 60.0
 """What the host of an inference server gets beside the server's own start-up budget."""
 
@@ -39,6 +41,11 @@ def inference_engine(settings: Settings) -> Iterator[InferenceEngine]:
             yield engine
         finally:
             engine.close()
+
+
+def num_lanes(settings: Settings) -> int:
+    """Return how many waves the engine may be asked at once; a script answers in the order of its calls."""
+    return 1 if settings.inference.engine == "scripted" else LANES
 
 
 def generator(settings: Settings) -> EngineIdentity:

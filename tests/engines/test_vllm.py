@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,6 +114,15 @@ def test_an_answer_follows_its_schema_and_a_schema_that_cannot_be_fails_alone(en
 
 def test_no_requests_need_no_engine(engine):
     assert engine.generate([], SHORT) == []
+
+
+def test_threads_that_share_a_client_ask_at_once(engine):
+    asked = [ask(*[f"Count to {start + number}." for number in range(3)]) for start in (1, 5, 9)]
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        told = list(pool.map(lambda requests: engine.generate(requests, SHORT), asked))
+    for requests, completions in zip(asked, told, strict=True):
+        assert [one.request_id for one in completions] == [one.request_id for one in requests]
+        assert all(completion.answer for completion in completions)
 
 
 def test_two_processes_ask_at_once(server, engine):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.synthesize.asking import Failed, Finished
+from corpusmill.synthesize.asking import Answer, Failed, Finished
 from corpusmill.synthesize.sampling import Sampling
-from corpusmill.synthesize.waves import ordered, plan_waves
+from corpusmill.synthesize.waves import Run, ordered, plan_waves
 from tests.synthesize.programs import World, id_of, question, shown
 
 
@@ -72,6 +72,41 @@ def test_case_20_killed_anywhere_no_answer_is_asked_again_and_nothing_shows_it(l
     asked = [text for wave in killed.waves for text in wave]
     assert len(asked) == len(set(asked))
     assert killed.known == whole.known
+
+
+@given(PROGRAMS, st.integers(1, 6), st.integers(1, 4), st.randoms(use_true_random=False))
+def test_waves_that_overlap_ask_the_same_and_never_more_than_a_chunk_at_once(lengths, size, lanes, chance):
+    starts = [chain(name, length) for name, length in lengths]
+    one, many = World(longer), World(longer)
+    expected = one.run(starts, size=3)
+    waves = plan_waves((Run(start=start, id_of=id_of) for start in starts), find=many.known.get, size=size, lanes=lanes)
+    under_way, most = [], 0
+    try:
+        while True:
+            if wave := next(waves):
+                under_way.append(wave)
+            most = max(most, sum(map(len, under_way)))
+            if not wave or chance.random() < 0.3:
+                for name, ask in under_way.pop(chance.randrange(len(under_way))).items():
+                    assert name not in many.known
+                    many.known[name] = Answer(text=longer(ask))
+    except StopIteration as stop:
+        steps = stop.value
+    assert list(steps.items()) == list(expected.items()) and many.known == one.known
+    assert most <= size
+
+
+def test_with_two_lanes_the_next_wave_does_not_wait_for_the_last_answer():
+    known = {}
+    starts = [chain(name, 1) for name in "abcdef"]
+    waves = plan_waves((Run(start=start, id_of=id_of) for start in starts), find=known.get, size=4, lanes=2)
+    first, second = next(waves), next(waves)
+    assert [[shown(ask) for ask in wave.values()] for wave in (first, second)] == [["a", "b"], ["c", "d"]]
+    assert next(waves) == {}, "four are under way"
+    known.update({name: Answer(text="x") for name in second})
+    assert [shown(ask) for ask in next(waves).values()] == ["e", "f"]
+    known.update({name: Answer(text="x") for name in first})
+    assert next(waves) == {}, "no program is left, and two asks are under way"
 
 
 def test_a_failed_ask_ends_its_program_alone():
