@@ -63,6 +63,30 @@ def distribution_plot(rows: Rows) -> str:
     return shown
 
 
+def funnel_plot(rows: Rows) -> str:
+    """Return a bar of what is left after each stage, in their order, with what the stage took."""
+    most = max((row["left"] for row in rows), default=0) or 1
+    lines = ["| stage | left | lost | |", "| --- | --: | --: | --- |"]
+    for row in rows:
+        bar = "█" * round(row["left"] / most * BAR_CHARACTERS)
+        lost = f"−{row['lost']:,}" if row["lost"] else ""
+        lines.append(f"| {escape(row['stage'])} | {row['left']:,} | {lost} | {bar} |")
+    return "\n".join(lines)
+
+
+def speed_plot(rows: Rows) -> str:
+    """Return tokens a second of settings as bars: the lowest repeat, on to the median, on to the highest. Most fit the page."""
+    most = max((row["high"] for row in rows), default=0) or 1
+    lines = ["| settings | tier | tokens/s | lowest █ median ▓ highest ━ |", "| --- | --: | --: | --- |"]
+    for row in rows:
+        low, middle, high = (round(row[name] / most * BAR_CHARACTERS) for name in ("low", "median", "high"))
+        bar = "█" * low + "▓" * (middle - low) + "━" * (high - middle)
+        lines.append(f"| {escape(row['settings'])} | {row['tier']} | {row['median']:,.1f} | {bar or 'failed'} |")
+    while len("\n".join(lines)) > MAX_CHARACTERS and len(lines) > 3:
+        lines.pop()
+    return "\n".join(lines)
+
+
 PLOTS: dict[str, Callable[[Rows], str]] = {
     "source_overlap": overlap_matrix,
     "snapshot_overlap": overlap_matrix,
@@ -70,6 +94,8 @@ PLOTS: dict[str, Callable[[Rows], str]] = {
     "cluster_sizes": cluster_plot,
     "languages": distribution_plot,
     "quality_tiers": distribution_plot,
+    "accept_funnel": funnel_plot,
+    "speeds": speed_plot,
 }
 
 

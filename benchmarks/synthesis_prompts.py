@@ -12,6 +12,7 @@ from corpusmill.document import DOCUMENTS, text_hash
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
+from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.tasks.task import execute
 
@@ -24,6 +25,7 @@ DATASET = "web_rephrased"
 def recipe(*, max_tokens: int, most: int = 10_000) -> Recipe:
     """Return the demo's recipe of distilled prose, without its limits on how many documents and for how long."""
     demo = RECIPES[STYLE]
+    assert isinstance(demo.generator, PromptGenerator)
     sampling = replace(demo.generator.sampling, max_tokens=max_tokens)
     seeds = replace(demo.seeds, max_documents=most, min_characters=200)
     return replace(demo, seeds=seeds, generator=replace(demo.generator, sampling=sampling))

@@ -11,6 +11,9 @@ import pyarrow as pa
 PLACE = {"place": "true"}
 """Metadata of a column that says where something lies, not what it is: no part of a content hash."""
 
+MEASURED = PLACE
+"""Metadata of a column that says how long something took: no part of a content hash either."""
+
 PACKED = {"packed": "true"}
 """Metadata of an integer column that is sorted, or small: files hold the differences in as few bits as they take."""
 
@@ -206,15 +209,28 @@ COMPLETIONS = pa.schema(
         pa.field("completion_tokens", pa.int32()),
         pa.field("engine", pa.string(), nullable=False),
         pa.field("step", pa.string()),
+        pa.field("device_seconds", pa.float64(), metadata=MEASURED),
     ]
 )
 """What came back, once per ask. `failure` names why there is no answer; `step` is the recipe's step that asked.
 
+`device_seconds` is its share of the time that the engines took, by its tokens among those answered meanwhile.
+
 A tool's answer has no tokens, and names the tool and its version as its engine.
 """
 
-SYNTHESIZED = DOCUMENTS.append(pa.field("reject_reason", pa.string()))
-"""One row per output: accepted ones have no `reject_reason`; rejected ones stay with theirs and are never read as documents."""
+SYNTHESIZED = pa.schema(
+    [
+        *DOCUMENTS,
+        pa.field("reject_reason", pa.string()),
+        pa.field("completion_tokens", pa.int64()),
+        pa.field("device_seconds", pa.float64(), metadata=MEASURED),
+    ]
+)
+"""One row per output: accepted ones have no `reject_reason`; rejected ones stay with theirs and are never read as documents.
+
+The last two are what its answers took, of all steps; answers that several outputs share count for each.
+"""
 
 DECISIONS = pa.schema(
     [

@@ -251,6 +251,21 @@ def _status(options: argparse.Namespace) -> None:
     print_status(_settings())
 
 
+def _recipes_arguments(one: argparse.ArgumentParser) -> None:
+    """Rank the recipes of synthesis by what they accept for a device hour, over all snapshots.
+
+    Accepted tokens are those of the answers behind accepted documents; the device time is that of all answers.
+
+    corpusmill recipes
+    """
+
+
+def _recipes(options: argparse.Namespace) -> None:
+    from jobs.recipes import print_recipes
+
+    print_recipes(_settings())
+
+
 def _backfill_arguments(one: argparse.ArgumentParser) -> None:
     """Run many partitions of many assets through the running instance, and follow them to the end.
 
@@ -401,6 +416,7 @@ COMMANDS: dict[str, Command] = {
         _explain_duplicate_arguments,
         _explain_duplicate,
     ),
+    "recipes": ("recipes by accepted tokens a device hour", _recipes_arguments, _recipes),
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),
     "backfill": ("make many partitions through the running instance", _backfill_arguments, _backfill),

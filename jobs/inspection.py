@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -61,6 +61,22 @@ def print_status(settings: Settings) -> None:
         console.print(line)
     url = running_url(settings)
     console.print(f"UI {url}" if url else "UI not running: `corpusmill dev` starts it")
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], *, nothing: str) -> None:
+    """Print rows as a table under the names of the first one, or `nothing` where there is none."""
+    if not rows:
+        _console().print(nothing)
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = _table(*names)
+    for row in rows:
+        table.add_row(*(_number(row.get(name)) for name in names))
+    _console().print(table)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else _cell(value)
 
 
 def _ledger(state: PartitionState) -> list[int]:

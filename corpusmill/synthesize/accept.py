@@ -28,7 +28,7 @@ from corpusmill.synthesize.masking import unmask
 from corpusmill.synthesize.prompt import column_value
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import NO_TOOLS, Opened, open_requests
-from corpusmill.synthesize.store import AnswerStore
+from corpusmill.synthesize.store import AnswerStore, Spent
 from corpusmill.synthesize.supervise.course import DEMOTED
 from corpusmill.synthesize.verify.case import Case, DetectLanguage
 from corpusmill.synthesize.verify.language import detect
@@ -63,6 +63,7 @@ class JudgedOutput:
     text: str
     meta: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def seed_text(self) -> str:
@@ -116,10 +117,12 @@ def _collected(
 ) -> JudgedOutput:
     """Parse, restore and stitch what came of one seed's chunks; the first chunk with a reason decides."""
     _check_complete(inputs)
-    ends = [_end(opened, answers, recipe, instruments.tools) for opened in inputs]
+    asked: set[str] = set()
+    ends = [_end(opened, answers, recipe, tools=instruments.tools, asked=asked) for opened in inputs]
+    spent = answers.spent(asked)
     failure = next((end.reason for end in ends if isinstance(end, Failed)), None)
     if failure is not None:
-        return JudgedOutput(inputs=inputs, text="", reason=f"{FAILED}{failure}")
+        return JudgedOutput(inputs=inputs, text="", reason=f"{FAILED}{failure}", spent=spent)
     reached = [end for end in ends if not isinstance(end, Failed)]
     parts = [_part(opened, end, recipe, instruments) for opened, end in zip(inputs, reached, strict=True)]
     text = stitch(
@@ -129,7 +132,7 @@ def _collected(
         separator=recipe.primary.separator,
     )
     reason = next((reason for _, reason in parts if reason), None)
-    return JudgedOutput(inputs=inputs, text=text, meta=_meta(reached), reason=reason)
+    return JudgedOutput(inputs=inputs, text=text, meta=_meta(reached), reason=reason, spent=spent)
 
 
 def _check_complete(inputs: Sequence[Opened]) -> None:
@@ -141,9 +144,15 @@ def _check_complete(inputs: Sequence[Opened]) -> None:
         )
 
 
-def _end(opened: Opened, answers: AnswerStore, recipe: Recipe, tools: Tools) -> Finished | GivenUp | Failed:
+def _end(
+    opened: Opened, answers: AnswerStore, recipe: Recipe, *, tools: Tools, asked: set[str]
+) -> Finished | GivenUp | Failed:
+    """Replay the program to its end; the ids that it asks are added to `asked`."""
+
     def known(ask: Ask) -> Answer | Failed | None:
-        return answers.find(opened.id_of(ask, tools))
+        request_id = opened.id_of(ask, tools)
+        asked.add(request_id)
+        return answers.find(request_id)
 
     end = advance(recipe.generator.program(opened.material), known)
     if isinstance(end, Failed) and end.reason == DEMOTED:
@@ -229,6 +238,8 @@ def _row(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> dict[str, 
         "generator": generator,
         "generator_license": generator_license,
         "reject_reason": output.reason,
+        "completion_tokens": output.spent.completion_tokens,
+        "device_seconds": output.spent.device_seconds,
     }
 
 

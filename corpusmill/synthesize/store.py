@@ -25,6 +25,23 @@ class RetryPolicy:
     """A request that failed so often otherwise is left as it is."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What answers took."""
+
+    completion_tokens: int = 0
+    device_seconds: float = 0.0
+
+
+def with_device_seconds(rows: pa.Table, seconds: float) -> pa.Table:
+    """Return COMPLETIONS with the time that engines took for them, shared out by tokens; tools' answers get none."""
+    tokens = [row or 0 for row in rows["completion_tokens"].to_pylist()]
+    total = sum(tokens)
+    shares = [seconds * number / total if total else 0.0 for number in tokens]
+    column = COMPLETIONS.get_field_index("device_seconds")
+    return rows.set_column(column, COMPLETIONS.field(column), pa.array(shares, pa.float64()))
+
+
 def as_completions(rows: pa.Table) -> pa.Table:
     """Return rows as COMPLETIONS: columns that were added since they were written are null."""
     columns = [
@@ -77,6 +94,15 @@ class AnswerStore:
         number, row = self._place[request_id]
         found = (self._waves[number][name][row].as_py() or 0 for name in ("prompt_tokens", "completion_tokens"))
         return next(found), next(found)
+
+    def spent(self, request_ids: Iterable[str]) -> "Spent":
+        """Return what the answers to these ids took."""
+        places = [self._place[request_id] for request_id in set(request_ids) if request_id in self._place]
+        took = [(self._waves[number], row) for number, row in places]
+        return Spent(
+            completion_tokens=sum(wave["completion_tokens"][row].as_py() or 0 for wave, row in took),
+            device_seconds=sum(wave["device_seconds"][row].as_py() or 0.0 for wave, row in took),
+        )
 
     def find_settled(
         self, request_id: str, *, policy: RetryPolicy, just_asked: Collection[str] = ()

@@ -4,16 +4,18 @@ One shard a file of requests. Code is run in a sandbox before and after its rewr
 (under `rules`, fields of ContaminationRules) an answer that holds a benchmark item is rejected, and its `meta` names it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.counts import Counts
 from corpusmill.curate.contamination_policy import reject_contaminated
 from corpusmill.document import SYNTHESIZED
 from corpusmill.engines.inference import EngineIdentity
 from corpusmill.engines.shard import ShardContext
+from corpusmill.engines.shards import ShardOutcome, total
 from corpusmill.lake.reading import read_batches, read_rows
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
@@ -24,8 +26,10 @@ from corpusmill.tasks.contamination import found_table, note_found
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.inference import generator
 from corpusmill.tasks.seeds import SeedReader, seed_snapshot, seed_table
+from corpusmill.tasks.side_by_side import side_by_side
 from corpusmill.tasks.stored_index import index_parameters, items_version, stored_index
-from corpusmill.tasks.task import Job, Outcome, truncate_sample
+from corpusmill.tasks.synthesis_costs import acceptance_costs, cost_rows
+from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.tools import ToolVersion, versions_for
 
 
@@ -68,8 +72,16 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     counts = outcome_of(shards).counts
     reasons = [{"reason": name, "documents": number} for name, number in counts.dropped.items()]
     rate = round(counts.kept / counts.rows_in, 6) if counts.rows_in else 0.0
-    tables = {"reject_reasons": reasons, "found": found_table(shards)}
-    return outcome_of(shards, metrics={"accept_rate": rate}, tables=tables)
+    costs = _costs(job, shards)
+    tables = {
+        "accept_funnel": funnel_rows(counts),
+        "reject_reasons": reasons,
+        "found": found_table(shards),
+        "costs": cost_rows(costs, job.settings.prices),
+    }
+    return outcome_of(
+        shards, metrics={"recipe": job.parameters["recipe"]["name"], "accept_rate": rate, **costs}, tables=tables
+    )
 
 
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
@@ -77,10 +89,11 @@ def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], conte
     asked = read_rows(context.store, inputs["request_file"])
     recipe = Recipe.from_json(parameters["recipe"])
     tools = {name: ToolVersion(version) for name, version in parameters.get("tools", {}).items()}
+    seeds = SeedReader(context.store, asked).seeds(asked)
     judged = accept(
         asked,
         _answers(inputs["completion_files"], context),
-        SeedReader(context.store, asked).seeds(asked),
+        seeds,
         recipe=recipe,
         identity=EngineIdentity(**parameters["identity"]),
         instruments=Instruments(check_code=check_behaviour, tools=tools),
@@ -91,11 +104,28 @@ def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], conte
     context.add_counts(acceptance_counts(judged))
     kept = judged.filter(pc.is_null(judged["reject_reason"]))
     context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
-    rejected = judged.filter(pc.is_valid(judged["reject_reason"]))
-    for rows in (kept, rejected):
-        for row in truncate_sample(rows, columns=["doc_id", "reject_reason", "text"], num_rows=3):
-            context.sample(row)
+    context.note("accepted_tokens", pc.sum(kept["completion_tokens"]).as_py() or 0)
+    for row in side_by_side(judged, asked, seeds, num_rows=2):
+        context.sample(row)
     yield judged
+
+
+def funnel_rows(counts: Counts) -> list[dict[str, Any]]:
+    """Return how many seeds are left after each reason, those that took most first: asked, answered, ..., accepted."""
+    left = counts.rows_in
+    rows = [{"stage": "asked", "left": left, "lost": 0}]
+    losses = {"not answered": counts.num_failed, **dict(sorted(counts.dropped.items(), key=lambda it: (-it[1], it[0])))}
+    for reason, number in losses.items():
+        left -= number
+        rows.append({"stage": f"after {reason}", "left": left, "lost": number})
+    return [*rows, {"stage": "accepted", "left": counts.kept, "lost": 0}]
+
+
+def _costs(job: Job, shards: Sequence[ShardOutcome]) -> dict[str, float]:
+    columns = ["prompt_tokens", "completion_tokens", "device_seconds"]
+    answers = job.lake.read(completions.table(job.dataset), partitions=[job.partition], columns=columns)
+    accepted = int(total(shards).notes.get("accepted_tokens", 0))
+    return acceptance_costs(answers, accepted_tokens=accepted, prices=job.settings.prices)
 
 
 def _index_parameters(job: Job) -> dict[str, Any]:

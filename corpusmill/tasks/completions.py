@@ -1,8 +1,9 @@
 """synthesized/<dataset>/completions: what the engine and the tools answered, once an ask.
 
 The recipe's programs are carried on side by side in waves: what they wait for is asked, put into the lake, and they go on.
-A killed run loses at most the wave that was being answered. The next run asks only what is missing: what the table
-already holds and what earlier attempts left as waves stands.
+Several waves are under way at once, of `chunk_requests` asks together, so that an engine never waits for the last answer
+of one: a killed run loses at most so many. The next run asks only what is missing: what the table already holds and what
+earlier attempts left as waves stands.
 
 With the parameter `supervision` (`rules`: fields of SupervisionRules; `chunk_seeds`) a supervisor judges chunk after chunk of
 seeds. What it does not let be asked has a row with that failure, which no run takes for an answer.
@@ -10,7 +11,8 @@ seeds. What it does not let be asked has a row with that failure, which no run t
 
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import Any
 
@@ -28,14 +30,15 @@ from corpusmill.synthesize.asking import Answer, Failed, Program
 from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import Opened, open_requests
-from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions
+from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions, with_device_seconds
 from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED
 from corpusmill.synthesize.waves import Run, Wave, plan_waves
 from corpusmill.tasks import decisions
 from corpusmill.tasks import requests as requests_task
-from corpusmill.tasks.inference import inference_engine
+from corpusmill.tasks.inference import engine_label, inference_engine, num_lanes
 from corpusmill.tasks.seeds import SeedReader
 from corpusmill.tasks.supervision import Supervised, Supervision
+from corpusmill.tasks.synthesis_costs import device_metrics
 from corpusmill.tasks.task import Job, Outcome, execute, partition_writer, truncate_sample
 from corpusmill.tasks.tools import tools_for, versions_for
 from corpusmill.tasks.wave import answer_wave, is_for_model
@@ -71,7 +74,10 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     return Outcome(
         files=writer.files,
         counts=_counts(completions, num_reached=len(steps)),
-        metrics=_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
+        metrics={
+            **_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
+            "engine_settings": engine_label(job.settings),
+        },
         tables={"steps": _by_step(completions), **({"decisions": watch.shown()} if watch else {})},
         samples=truncate_sample(completions, columns=["request_id", "step", "answer", "finish_reason", "failure"]),
         gates={"supervisor": watch.gate()} if watch else {},
@@ -119,6 +125,7 @@ class _Asking:
         self._num_waves = 0
         self._unasked: dict[str, str] = {}
         self.supervision = self._supervision() if "supervision" in job.parameters else None
+        self._since = 0.0
 
     def __enter__(self) -> "_Asking":
         return self
@@ -127,16 +134,36 @@ class _Asking:
         self._stack.close()
 
     def ask(self, requests: pa.Table) -> dict[str, str]:
-        """Ask what is missing, wave by wave, each in the lake before the next; return the step by id of all asks."""
-        waves = plan_waves(self._runs(requests), find=self._find, size=self._job.settings.inference.chunk_requests)
+        """Ask what is missing, in waves that are each put into the lake; return the step by id of all asks."""
+        inference = self._job.settings.inference
+        lanes = num_lanes(self._job.settings)
+        waves = plan_waves(self._runs(requests), find=self._find, size=inference.chunk_requests, lanes=lanes)
+        self._since = time.monotonic()
+        pool = ThreadPoolExecutor(max_workers=lanes)
         try:
-            while True:
-                self._take(next(waves))
-        except StopIteration as stop:
-            if self.supervision is not None:
-                self.supervision.settle(is_over=True)
-            steps = dict(stop.value)
-            return steps | {name: step for name, step in self._unasked.items() if name not in steps}
+            return self._ask_all(waves, pool)
+        finally:
+            # Who interrupts does not wait: closing the engine ends what is under way.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _ask_all(self, waves: Generator[Wave, None, dict[str, str]], pool: ThreadPoolExecutor) -> dict[str, str]:
+        under_way: set[Future[pa.Table]] = set()
+        while True:
+            try:
+                wave = next(waves)
+            except StopIteration as stop:
+                return self._reached(stop.value)
+            if wave:
+                under_way.add(pool.submit(answer_wave, wave, engine=self._engine_for(wave), tools=self._tools))
+            if not wave or num_lanes(self._job.settings) == 1:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                self._take(done, under_way)
+
+    def _reached(self, steps: Mapping[str, str]) -> dict[str, str]:
+        """Return the steps that programs reached, and those that the supervisor left out."""
+        if self.supervision is not None:
+            self.supervision.settle(is_over=True)
+        return {**steps, **{name: step for name, step in self._unasked.items() if name not in steps}}
 
     def _runs(self, requests: pa.Table) -> Iterator[Run]:
         reader = SeedReader(self._job.lake.store, requests)
@@ -177,17 +204,31 @@ class _Asking:
     def _find(self, request_id: str) -> Answer | Failed | None:
         return self._answers.find_settled(request_id, policy=POLICY, just_asked=self.asked)
 
-    def _take(self, wave: Wave) -> None:
-        started = time.monotonic()
+    def _engine_for(self, wave: Wave) -> InferenceEngine | None:
+        """Return the engine, opened by the first wave that has a question."""
         if self._engine is None and any(map(is_for_model, wave.values())):
             self._engine = self._stack.enter_context(inference_engine(self._job.settings))
-        rows = answer_wave(wave, engine=self._engine, tools=self._tools)
-        self._keep(rows)
+            self._since = time.monotonic()
+        return self._engine
+
+    def _take(self, done: Iterable["Future[pa.Table]"], under_way: Iterable["Future[pa.Table]"]) -> None:
+        """Keep what waves brought. Where one failed, what the others bring is waited for and kept before that is told."""
+        failed = [one for one in done if one.exception() is not None]
+        everything = [*done, *under_way] if failed else list(done)
+        for one in everything:
+            if one.exception() is None:
+                self._take_rows(one.result())
+        for one in failed:
+            one.result()
+
+    def _take_rows(self, rows: pa.Table) -> None:
+        """Keep the rows of a wave. Waves overlap, so a wave's time is what passed since the one before it was kept."""
+        seconds, self._since = time.monotonic() - self._since, time.monotonic()
+        devices = self._job.settings.inference.num_devices if self._engine is not None else 0
+        self.device_seconds += seconds * devices
+        self._keep(with_device_seconds(rows, seconds * devices))
         if self.supervision is not None:
             self.supervision.settle()
-        seconds = time.monotonic() - started
-        if self._engine is not None:
-            self.device_seconds += seconds * self._job.settings.inference.num_devices
         self._report(rows, seconds)
 
     def _keep(self, rows: pa.Table) -> None:
@@ -236,6 +277,7 @@ def _metrics(completions: pa.Table, *, num_asked: int, device_seconds: float) ->
         "prompt_tokens": pc.sum(completions["prompt_tokens"]).as_py() or 0,
         "completion_tokens": pc.sum(completions["completion_tokens"]).as_py() or 0,
         "device_seconds": round(device_seconds, 3),
+        **device_metrics(completions),
     }
 
 

@@ -61,7 +61,7 @@ class ProgramTool:
                     f"got {dict(arguments)}"
                 )
         said: dict[int, str] = {}
-        for language in sorted({arguments["language"] for arguments in calls}):
+        for language in LANGUAGES:
             places = [place for place, arguments in enumerate(calls) if arguments["language"] == language]
             results = run_programs_in(language, [program(language, calls[place]["source"]) for place in places])
             said |= {place: json.dumps(_said(result)) for place, result in zip(places, results, strict=True)}

@@ -11,6 +11,9 @@ from corpusmill.synthesize.ask_ids import Tools, named_tool
 from corpusmill.synthesize.asking import Ask, BatchTool, Question, ToolCall
 from corpusmill.synthesize.waves import Wave, ordered
 
+_NOT_TOLD = ("engine", "step", "device_seconds")
+"""Columns of COMPLETIONS that no single completion says."""
+
 
 def is_for_model(ask: Ask) -> bool:
     return isinstance(ask, Question)
@@ -34,7 +37,7 @@ def _request(request_id: str, question: Question) -> ChatRequest:
 
 
 def _answered(completion: Completion, step: str, engine: str) -> dict[str, Any]:
-    known = {name: getattr(completion, name) for name in COMPLETIONS.names if name not in ("engine", "step")}
+    known = {name: getattr(completion, name) for name in COMPLETIONS.names if name not in _NOT_TOLD}
     return {**known, "engine": engine, "step": step}
 
 

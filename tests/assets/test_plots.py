@@ -76,6 +76,31 @@ def test_a_distribution_of_many_fits_the_page_and_loses_none():
     assert sum(int(line.split("|")[2].replace(",", "")) for line in lines[2:]) == 180 * 9_000
 
 
+def test_a_funnel_shows_what_is_left_and_what_each_stage_took():
+    rows = [
+        {"stage": "asked", "left": 1200, "lost": 0},
+        {"stage": "after too_short", "left": 300, "lost": 900},
+        {"stage": "accepted", "left": 300, "lost": 0},
+    ]
+    assert PLOTS["accept_funnel"](rows).splitlines()[2:] == [
+        "| asked | 1,200 |  | ████████████ |",
+        "| after too\\_short | 300 | −900 | ███ |",
+        "| accepted | 300 |  | ███ |",
+    ]
+
+
+def test_speeds_of_settings_show_their_spread_and_fit_the_page():
+    rows = [
+        {"settings": "max_num_seqs=64", "tier": 2, "low": 50.0, "median": 75.0, "high": 100.0},
+        {"settings": "quantization=fp8", "tier": 1, "low": 0.0, "median": 0.0, "high": 0.0},
+    ]
+    assert PLOTS["speeds"](rows).splitlines()[2:] == [
+        "| max\\_num\\_seqs=64 | 2 | 75.0 | ██████▓▓▓━━━ |",
+        "| quantization=fp8 | 1 | 0.0 | failed |",
+    ]
+    assert len(PLOTS["speeds"](rows * 40)) <= MAX_CHARACTERS
+
+
 def test_every_quality_tier_has_its_bar():
     tiers = [{"tier": tier, "documents": 250_000, "dropped": 10_000} for tier in (*range(19, -1, -1), "none")]
     assert len(PLOTS["quality_tiers"](tiers).splitlines()) == 2 + 21

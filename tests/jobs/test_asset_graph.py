@@ -44,6 +44,12 @@ def test_assets_are_chosen_by_key_folder_or_pattern(pattern, chosen):
     assert select_assets(GRAPH, [pattern]) == chosen
 
 
+def test_what_stands_beside_the_way_is_made_only_when_it_is_named():
+    graph = [*GRAPH, "tuning/smollm2/cpu"]
+    assert select_assets(graph, ["*"]) == select_assets(graph, ["*/*/*"]) == list(GRAPH)
+    assert select_assets(graph, ["tuning"]) == select_assets(graph, ["tuning/*"]) == ["tuning/smollm2/cpu"]
+
+
 def test_an_unknown_asset_lists_near_names():
     with pytest.raises(
         ValueError, match=r"no asset or folder is named 'curated/web/document'; did you mean curated/web/documents"

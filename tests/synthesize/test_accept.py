@@ -56,6 +56,8 @@ def test_a_row_says_where_it_came_from():
         "generator": "small@r1",
         "generator_license": "Apache-2.0",
         "reject_reason": None,
+        "completion_tokens": 0,
+        "device_seconds": 0.0,
     }
 
 

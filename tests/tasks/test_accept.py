@@ -68,6 +68,18 @@ def test_an_answer_that_holds_an_item_is_rejected_and_names_it(settings: Setting
     result = run("accept", asked)
     assert result["counts"] == {"rows_in": 2, "kept": 1, "dropped": {"contaminated": 1}, "failed": {}}
     assert result["tables"]["found"] == [{"benchmark": "mbpp", "matches": 1}]
+    assert [(row["stage"], row["left"]) for row in result["tables"]["accept_funnel"]] == [
+        ("asked", 2),
+        ("after not answered", 2),
+        ("after contaminated", 1),
+        ("accepted", 1),
+    ]
+    metrics = result["metrics"]
+    assert len(RIVERS.split()) <= metrics["accepted_tokens"] < metrics["completion_tokens"]
+    assert metrics["accepted_tokens_per_device_hour"] > 0
+    accepted, rejected = result["samples"]
+    assert (accepted["verdict"], accepted["seed"], accepted["output"]) == ("accepted", RIVERS, RIVERS)
+    assert (rejected["verdict"], rejected["seed"]) == ("contaminated", EXAM)
     rows = Lake(settings.lake).read("synthesized/said_anew/documents").select(SYNTHESIZED.names).to_pylist()
     kept, rejected = sorted(rows, key=lambda row: row["reject_reason"] is not None)
     assert (kept["text"], kept["reject_reason"], kept["meta"]) == (RIVERS, None, [("num_chunks", "1")])
