@@ -139,23 +139,35 @@ class _Asking:
         lanes = num_lanes(self._job.settings)
         waves = plan_waves(self._runs(requests), find=self._find, size=inference.chunk_requests, lanes=lanes)
         self._since = time.monotonic()
+        if lanes == 1:
+            return self._reached(self._ask_in_turn(waves))
         pool = ThreadPoolExecutor(max_workers=lanes)
         try:
-            return self._ask_all(waves, pool)
+            return self._reached(self._ask_side_by_side(waves, pool))
         finally:
             # Who interrupts does not wait: closing the engine ends what is under way.
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _ask_all(self, waves: Generator[Wave, None, dict[str, str]], pool: ThreadPoolExecutor) -> dict[str, str]:
+    def _ask_in_turn(self, waves: Generator[Wave, None, dict[str, str]]) -> dict[str, str]:
+        try:
+            while True:
+                wave = next(waves)
+                self._take_rows(answer_wave(wave, engine=self._engine_for(wave), tools=self._tools))
+        except StopIteration as stop:
+            return dict(stop.value)
+
+    def _ask_side_by_side(
+        self, waves: Generator[Wave, None, dict[str, str]], pool: ThreadPoolExecutor
+    ) -> dict[str, str]:
         under_way: set[Future[pa.Table]] = set()
         while True:
             try:
                 wave = next(waves)
             except StopIteration as stop:
-                return self._reached(stop.value)
+                return dict(stop.value)
             if wave:
                 under_way.add(pool.submit(answer_wave, wave, engine=self._engine_for(wave), tools=self._tools))
-            if not wave or num_lanes(self._job.settings) == 1:
+            else:
                 done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 self._take(done, under_way)
 
