@@ -32,6 +32,9 @@ class Question:
     sampling: Sampling
     schema: Mapping[str, Any] | None = None
     """JSON schema that the answer must follow (structured output), or None for free text."""
+    bears: frozenset[str] = frozenset()
+    """Failures that the program is told instead of being ended, as an empty answer with the failure as `finish_reason`. No
+    part of what decides the answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,7 @@ class Answer:
 
     text: str
     finish_reason: str | None = "stop"
-    """`length` where max_tokens cut it."""
+    """`length` where max_tokens cut it; a failure that the question bears."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +138,11 @@ class Maker(Protocol):
 
 
 def advance(program: Program, known: Known) -> Finished | GivenUp | Failed | Waiting:
-    """Run a fresh program as far as the known answers carry it. The first failure ends it."""
+    """Run a fresh program as far as the known answers carry it. The first failure that its ask does not bear ends it."""
     try:
         asks = next(program)
         while True:
-            found = [known(ask) for ask in asks]
+            found = [_borne(ask, known(ask)) for ask in asks]
             failed = next((item for item in found if isinstance(item, Failed)), None)
             if failed is not None:
                 program.close()
@@ -151,3 +154,9 @@ def advance(program: Program, known: Known) -> Finished | GivenUp | Failed | Wai
             asks = program.send([item for item in found if isinstance(item, Answer)])
     except StopIteration as stop:
         return stop.value
+
+
+def _borne(ask: Ask, found: Answer | Failed | None) -> Answer | Failed | None:
+    if isinstance(found, Failed) and isinstance(ask, Question) and found.reason in ask.bears:
+        return Answer(text="", finish_reason=found.reason)
+    return found

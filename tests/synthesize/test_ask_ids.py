@@ -58,6 +58,7 @@ def test_case_17_each_part_of_a_tool_call_moves_its_id(move):
 
 def test_case_17_and_nothing_else_does():
     assert name(replace(ASKED, step="other")) == name()
+    assert name(replace(ASKED, bears=frozenset({"prompt_too_long"}))) == name()
     assert name(ASKED, tools={}) == name()
     assert name(replace(CALLED, step="other"), model="other", revision="r9") == name(CALLED)
     assert name(replace(ASKED, schema=dict(reversed(SCHEMA.items())))) == name(replace(ASKED, schema=SCHEMA))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from corpusmill.fingerprint import code_version
-from corpusmill.synthesize.asking import Answer, Finished, GivenUp
+from corpusmill.synthesize.asking import Answer, Failed, Finished, GivenUp, advance
 from corpusmill.synthesize.check import check
 from corpusmill.synthesize.generators.chain import ChainGenerator, Step
 from corpusmill.synthesize.generators.fallback import FallbackGenerator
@@ -100,6 +100,35 @@ def test_what_is_too_hard_is_cut_into_parts(answer):
         "One part: <document>\nSecond part is there.\n</document>",
     ]
     assert end == Finished(text="First\n\nSecond", meta={"generator_used": "second", "num_parts": "2"})
+
+
+def known_by(failures):
+    """Return what is known where asks that begin with these words failed and all others are answered."""
+
+    def known(ask):
+        failure = next((reason for words, reason in failures.items() if shown(ask).startswith(words)), None)
+        return Answer(text="Done.") if failure is None else Failed(reason=failure)
+
+    return known
+
+
+@pytest.mark.parametrize("failure", ["prompt_too_long", "empty_answer"])
+def test_what_the_model_cannot_hold_or_say_is_cut_into_parts_too(failure):
+    end = advance(FALLBACK.program(material(TEXT)), known_by({"All": failure}))
+    assert end == Finished(text="Done.\n\nDone.", meta={"generator_used": "second", "num_parts": "2"})
+    assert advance(FALLBACK.program(material(TEXT)), known_by({"": failure})) == Failed(reason=failure)
+
+
+def test_of_two_fallbacks_the_inner_one_goes_first():
+    outer = FallbackGenerator(first=FALLBACK, second=generator(user="In one word: $document"))
+    end = advance(outer.program(material(TEXT)), known_by({"All": "prompt_too_long"}))
+    assert (end.text, end.meta["generator_used"]) == ("Done.\n\nDone.", "first")
+    end = advance(outer.program(material(TEXT)), known_by({"All": "prompt_too_long", "One part": "empty_answer"}))
+    assert (end.text, end.meta["generator_used"]) == ("Done.", "second")
+
+
+def test_an_engines_own_failure_is_no_reason_for_an_easier_task():
+    assert advance(FALLBACK.program(material(TEXT)), known_by({"All": "server_error"})) == Failed(reason="server_error")
 
 
 def test_a_part_that_is_cut_off_is_told():

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.lake.names import staging_directory
+from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.sampling import Sampling
 from tests.killed.stops import Stop
@@ -131,3 +132,12 @@ def test_answers_of_a_lake_from_before_there_were_steps_stand(undisturbed: Chain
     assert len(lake.asked()) == 4
     assert lake.lake.read(COMPLETIONS)["step"].to_pylist() == ["plan", "sections", "sections", "title"] * 3
     assert set(lake.verdicts().values()) == {None}
+
+
+def test_a_recipe_that_asks_nothing_goes_the_whole_way(tmp_path: Path) -> None:
+    shorten = FunctionGenerator(function="tests.synthesize.toy_functions:shorten")
+    lake = ChainLake(tmp_path, recipe=replace(RECIPE, generator=shorten, verifiers=()))
+    lake.put(*TEXTS[:2], "No end")
+    assert lake.run("requests", "completions")["counts"] == {"rows_in": 0, "kept": 0, "dropped": {}, "failed": {}}
+    assert lake.run("accept")["counts"] == {"rows_in": 3, "kept": 2, "dropped": {"function/refused": 1}, "failed": {}}
+    assert lake.asked() == [] == lake.waves()
