@@ -105,7 +105,7 @@ class OutputRule:
 
     def __post_init__(self) -> None:
         check_form(self.form)
-        if self.language is not None:
+        if self.language is not None and not is_code_language(self.language):
             check_languages([self.language], are_declared=True)
 
 

@@ -8,6 +8,15 @@ PROGRAM = "```python\nchairs = 4\nlegs = 3\nprint(chairs * legs)\n```"
 CALL = "Thought: Multiply chairs by legs.\nTool: python\nInput:\nprint(4 * 3)"
 LOOK = "Thought: I look for chairs.\nTool: search\nInput:\nchairs in the hall"
 
+DRIVER = "```python\nfor number in (7, 1234):\n    print(digits(number))\n```"
+TRANSLATED = """```javascript
+function digits(number, base = 10) {
+  let count = 1;
+  while (number >= base) { number = Math.floor(number / base); count += 1; }
+  return count;
+}
+for (const number of [7, 1234]) console.log(digits(number));
+```"""
 SECTIONS = {
     "The pier": "The long pier of the harbour shelters the boats from the north wind, and a lamp at its end guides the boats.",
     "The market": "On market days the fishermen sell herring and cod in the square, and travellers come from the villages.",
@@ -35,6 +44,8 @@ def answer(request: ChatRequest) -> str | None:
         return "print(4 + 3)" if len(turns) == 1 else PROGRAM
     if "with tools" in system:
         return (LOOK, CALL, "Thought: That is all.\nAnswer: 12")[len(turns) // 2]
+    if "translate programs" in system:
+        return DRIVER if "Write Python lines" in shown else TRANSLATED
     if "propose inputs" in system:
         return json.dumps([[7], [1234], [255, 16], [-1]])
     assert "explain Python" in system, system

@@ -10,6 +10,8 @@ import pytest
 from assets.asset import partition_parameters
 from corpusmill.counts import Counts
 from corpusmill.document import DOCUMENTS, text_hash
+from corpusmill.engines.sandbox import SandboxError
+from corpusmill.engines.sandbox_languages import toolchain
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
@@ -149,3 +151,16 @@ def test_code_is_explained(settings: Settings) -> None:
     assert explained["reject_reason"] is None
     assert explained["text"].startswith(f"```python\n{DIGITS}```\n\nThe function `digits`")
     assert (explained["language"], explained["content_type"]) == ("en", "text/markdown")
+
+
+def test_code_is_translated_and_both_are_run(settings: Settings) -> None:
+    try:
+        toolchain("javascript")
+    except SandboxError as error:
+        pytest.skip(str(error))
+    silent = f"NUMBERS = [{'1, ' * 60}]"
+    translated, other = walk(settings, "code_translated", "javascript", DIGITS, silent, language="Python")
+    assert (translated["reject_reason"], other["reject_reason"]) == (None, "original/fails")
+    assert translated["text"].startswith("function digits(number, base = 10) {")
+    assert (translated["language"], dict(translated["meta"])["lines_compared"]) == ("JavaScript", "2")
+    assert steps(settings, "code_translated") == {"driver": 2, "original": 4, "run": 1, "translate": 1}
