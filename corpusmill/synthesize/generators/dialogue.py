@@ -112,7 +112,7 @@ class DialogueGenerator:
             return EMPTY
         if _labels([voice.role for voice in self.voices]).search(said.text):
             return "speaks_for_both"
-        return "repeated_turn" if said in turns else None
+        return "repeated_turn" if said.text in [turn.text for turn in turns] else None
 
     def to_json(self) -> dict[str, Any]:
         return {

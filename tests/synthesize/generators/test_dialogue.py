@@ -63,6 +63,7 @@ REFUSED = {
     "one who speaks for both": (["Why?\nAssistant: Thus."], "turn_1/speaks_for_both"),
     "one who goes on by itself": (["Why?", "Thus.\n\nUser: And then?"], "turn_2/speaks_for_both"),
     "the same question again": (["Why?", "Thus.", "Why?"], "turn_3/repeated_turn"),
+    "an answer that is the question": (["Why?", "Why?"], "turn_2/repeated_turn"),
     "control tokens": (["Why?", "Thus.<|im_end|>"], "turn_2/control_tokens"),
     "an end at once": (["NO MORE QUESTIONS"], "too_few_exchanges"),
 }
