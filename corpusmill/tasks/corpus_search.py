@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cached_property
+from threading import Lock
 
 from corpusmill.fingerprint import code_version, fingerprint
 from corpusmill.synthesize.search import CorpusIndex, SearchLimits
@@ -16,8 +18,9 @@ class CorpusSearch:
         self._job = job
         self._limits = limits or SearchLimits()
         self._index: CorpusIndex | None = None
+        self._building = Lock()
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The fingerprint of the documents that the index is built from, its limits and its code."""
         documents = self._job.upstream(seed_table(self._job), seed_snapshot(self._job))
@@ -28,11 +31,14 @@ class CorpusSearch:
         if not {"query"} <= set(arguments) <= {"query", "besides"}:
             given = ", ".join(sorted(arguments)) or "none"
             raise ValueError(f"the tool search takes the arguments query and besides, got {given}")
-        if self._index is None:
-            self._index = CorpusIndex(seed_batches(self._job), self._limits)
-            if self._index.num_documents < self._index.num_seen:
-                self._job.report(
-                    "search: not all documents fit the index",
-                    {"documents": self._index.num_seen, "searched": self._index.num_documents},
-                )
-        return self._index(arguments)
+        return self._built()(arguments)
+
+    def _built(self) -> CorpusIndex:
+        """Return the index; of several threads that ask at once, the first one builds it."""
+        with self._building:
+            if self._index is None:
+                self._index = CorpusIndex(seed_batches(self._job), self._limits)
+                numbers = {"documents": self._index.num_seen, "searched": self._index.num_documents}
+                if self._index.num_documents < self._index.num_seen:
+                    self._job.report("search: not all documents fit the index", numbers)
+            return self._index

@@ -63,6 +63,8 @@ class ProgramTool:
         said: dict[int, str] = {}
         for language in LANGUAGES:
             places = [place for place, arguments in enumerate(calls) if arguments["language"] == language]
+            if not places:  # its toolchain may be missing
+                continue
             results = run_programs_in(language, [program(language, calls[place]["source"]) for place in places])
             said |= {place: json.dumps(_said(result)) for place, result in zip(places, results, strict=True)}
         return [said[place] for place in range(len(calls))]

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
-from corpusmill.engines.sandbox import Limits, SandboxError
+from corpusmill.engines.sandbox import Limits, SandboxError, run_programs_in
 from corpusmill.engines.sandbox_languages import toolchain
 from corpusmill.synthesize.asking import Answer, Finished, GivenUp, Material, Waiting, advance
 from corpusmill.synthesize.generators.code_translation import CodeTranslationGenerator
 from corpusmill.synthesize.generators.program_tool import NAMES
 from corpusmill.synthesize.sampling import Sampling
+from corpusmill.tasks import program_tool
 from corpusmill.tasks.program_tool import LANGUAGES, ProgramTool, PythonTool
 
 SOURCE = "for number in range(3):\n    print(number * number)\n"
@@ -46,6 +47,16 @@ def test_other_arguments_are_refused(arguments):
 
 def test_the_languages_are_those_of_the_sandbox():
     assert tuple(NAMES) == LANGUAGES
+
+
+def test_a_toolchain_is_looked_for_only_where_its_language_is_asked_for(monkeypatch):
+    def missing(language, programs):
+        assert language == "python", f"{language} was looked for"
+        return run_programs_in(language, programs)
+
+    monkeypatch.setattr(program_tool, "run_programs_in", missing)
+    calls = [{"language": "python", "source": f"print({number})"} for number in range(2)]
+    assert [json.loads(said)["stdout"] for said in ProgramTool().call_all(calls)] == ["0\n", "1\n"]
 
 
 ANSWERS = {
