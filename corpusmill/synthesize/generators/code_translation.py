@@ -20,6 +20,8 @@ from corpusmill.synthesize.sampling import Sampling
 _FINAL = (CUT_OFF, EMPTY, CONTROLS)
 _OWN = "output"
 _MAX_OUTPUT_CHARACTERS = 800
+_MAX_COMPARED_CHARACTERS = 1_900
+"""The tool tells the end of an output, about as long; what stood before could not be compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +98,8 @@ class CodeTranslationGenerator:
             [told] = yield [program_call("original", language, source)]
             run = program_run(told)
         reason = None if run.output.strip() else "prints_nothing"
+        if len(run.output) > _MAX_COMPARED_CHARACTERS:
+            reason = "prints_too_much"
         return source, _lines(run.output), reason if run.succeeded else "fails"
 
     def _tried(

@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+MARK = "what the calls gave: "
+"""Begins the line that tells; a program may print other lines after it, when it ends."""
 UNSUITABLE = (TypeError, AttributeError, NameError, RecursionError, MemoryError, ImportError)
 """What a function raises when it was called in a way that it is not made for."""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
@@ -21,15 +23,14 @@ _MAX_DEPTH = 20
 
 
 def main(order: dict[str, Any]) -> None:
-    """Run the order and print what came of it as the last line, JSON: one value a call, null where nothing can be told."""
+    """Run the order and print what came of it, a line of JSON behind `MARK`: a value a call, null where nothing can be told."""
     with contextlib.redirect_stdout(io.StringIO()):
         module = types.ModuleType("traced")
         sys.modules["traced"] = module
         exec(compile(order["source"], "<traced>", "exec", dont_inherit=True), module.__dict__)
         function = module.__dict__[order["function"]]
         told = [told_call(function, spelled, order) for spelled in order["arguments"]]
-    print()
-    print(fitting(told, order["max_output_characters"]))
+    print(f"\n{MARK}{fitting(told, order['max_output_characters'])}")
 
 
 def fitting(told: list[Any], max_characters: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program, Question
 from corpusmill.synthesize.generators import trace_harness
-from corpusmill.synthesize.generators.python_tool import PYTHON, python_call, python_run
+from corpusmill.synthesize.generators.python_tool import PYTHON, PythonRun, python_call, python_run
 from corpusmill.synthesize.generators.wording import refusal
 from corpusmill.synthesize.prompt import render_messages, template_names
 from corpusmill.synthesize.sampling import Sampling
@@ -65,10 +65,9 @@ class TraceGenerator:
         if reason := refusal(answer) or (None if arguments else "not_a_json_list"):
             return GivenUp(reason=reason)
         [told] = yield [python_call("run", self._order(material.text, function.name, arguments))]
-        run = python_run(told)
-        if not run.succeeded:
+        calls = _told_calls(python_run(told))
+        if calls is None:
             return GivenUp(reason="program_fails")
-        calls = [call for call in json.loads(run.output.strip().splitlines()[-1]) if call is not None]
         if len(calls) < self.min_calls or not any("returned" in call for call in calls):
             return GivenUp(reason="too_few_calls")
         facts = {"function": function.name, "calls": str(len(calls)), "proposed": str(len(arguments))}
@@ -126,6 +125,14 @@ def _is_traced(node: ast.FunctionDef) -> bool:
     return (
         takes and gives and not needs_names and not any(isinstance(item, ast.Yield | ast.YieldFrom) for item in inner)
     )
+
+
+def _told_calls(run: PythonRun) -> list[Mapping[str, Any]] | None:
+    """Return what the run tells of calls; None where it failed, or ended before it told."""
+    lines = [line for line in run.output.splitlines() if line.startswith(trace_harness.MARK)]
+    if not run.succeeded or not lines:
+        return None
+    return [call for call in json.loads(lines[-1].removeprefix(trace_harness.MARK)) if call is not None]
 
 
 def _sample(source: str, function: str, calls: Sequence[Mapping[str, Any]]) -> str:

@@ -76,6 +76,7 @@ REFUSED = {
     "half": ([ORIGINAL, CUT], "cut_off"),
     "control tokens": ([ORIGINAL, "console.log('<|im_end|>')"], "control_tokens"),
     "the original fails": ([printed("0\n", exit_code=1)], "original/fails"),
+    "the original prints too much": ([printed("1\n" * 999)], "original/prints_too_much"),
     "the original prints nothing": ([printed("\n")], "original/prints_nothing"),
 }
 

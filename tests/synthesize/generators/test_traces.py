@@ -76,6 +76,12 @@ def test_the_model_is_asked_for_arguments_only():
 
 def test_a_file_that_does_not_run_is_refused():
     assert ran(traces(), Material(text="import nothing_such\n" + SOURCE), "[[1], [2]]").reason == "program_fails"
+    assert ran(traces(), Material(text=f"{SOURCE}\nexit(0)\n"), "[[1], [2]]").reason == "program_fails"
+
+
+def test_what_a_program_prints_is_not_taken_for_its_calls():
+    loud = f"import atexit\nprint('[7]')\natexit.register(print, '[8]')\n{SOURCE.replace('count = 1', 'count = 1; print([9])')}"
+    assert ran(traces(), Material(text=loud), "[[1], [20]]").meta["calls"] == "2"
 
 
 def test_what_only_raises_or_is_called_wrongly_is_refused():
