@@ -19,6 +19,7 @@ from benchmarks.harness import Measure, at_least, print_measures
 from corpusmill.synthesize.masking import MASKS, protected_spans, without
 from corpusmill.synthesize.verify.case import Case
 from corpusmill.synthesize.verify.number_digits import digit_numbers
+from corpusmill.synthesize.verify.numbers import numbers
 from corpusmill.synthesize.verify.registry import refusal
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -94,9 +95,29 @@ def reasons(pairs: Iterable[Pair], language: str) -> list[str | None]:
     return [refusal(case, checks) for case in cases]
 
 
+def have_other_numbers(pair: Pair) -> bool:
+    """Return whether one of two texts has a number of two digits or more that the other does not have: contents differ."""
+    found = [numbers(text, language) for text, language in zip(pair, ("en", "es"), strict=True)]
+    values = [frozenset().union(*(number.readings for number in side)) for side in found]
+    return any(
+        number.is_digits and not number.readings & other and max(map(_num_digits, number.readings)) > 1
+        for side, other in zip(found, reversed(values), strict=True)
+        for number in side
+    )
+
+
+def _num_digits(value: str) -> int:
+    return len(value.replace(".", "").strip("0"))
+
+
 def _passed(book: Sequence[Pair], problems: dict[str, list[Pair]]) -> Iterator[Measure]:
     found = {language: reasons(pairs, language) for language, pairs in problems.items()}
-    yield _share("paragraphs of the book that pass all gates", _none(reasons(book, "es")))
+    in_book = reasons(book, "es")
+    yield _share("paragraphs of the book that pass all gates", _none(in_book))
+    refused = [pair for pair, reason in zip(book, in_book, strict=True) if reason is not None]
+    yield _share(
+        "refused paragraphs of which one edition has numbers of its own", map(have_other_numbers, refused), bar=None
+    )
     yield _share("problems that pass all gates", [passed for row in found.values() for passed in _none(row)])
     for language, row in found.items():
         yield _share(f"problems that pass, {language}", _none(row), bar=None)
@@ -227,7 +248,8 @@ def _not_none(found: Iterable[str | None]) -> list[bool]:
     return [reason is not None for reason in found]
 
 
-def _share(name: str, held: Sequence[bool], *, bar: float | None = MIN_SHARE) -> Measure:
+def _share(name: str, shares: Iterable[bool], *, bar: float | None = MIN_SHARE) -> Measure:
+    held = list(shares)
     return Measure(
         measure=f"{name} (share of {len(held):,})",
         ours=sum(held) / len(held),

@@ -29,6 +29,7 @@ UNITS = {
     "a language without a table: symbols": ("3 km", "3 cm", "ja", "unit_changed"),
     "a language without a table: words": ("3 km", "3キロメートル", "ja", None),
     "a light-year is no year": ("100 light-years", "100 años luz", "es", None),
+    "a decade is no time": ("in the 1960s.", "en los años 60.", "es", None),
     "no number": ("metres", "kilómetros", "es", None),
 }
 

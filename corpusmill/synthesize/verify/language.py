@@ -17,6 +17,7 @@ from corpusmill.curate.language import identify
 from corpusmill.curate.language_sample import take_samples
 from corpusmill.curate.language_scripts import fits_script, main_scripts
 from corpusmill.synthesize.masking import MASKS, without
+from corpusmill.synthesize.verify.words import words
 
 if TYPE_CHECKING:
     from corpusmill.synthesize.verify.case import Case
@@ -41,7 +42,8 @@ def target_language(case: "Case", *, min_share: float = 0.8, min_letters: int = 
     """Refuse when less than `min_share` of the letters stands in paragraphs that may be of the target language.
 
     Paragraphs with fewer than `min_letters` letters are left out, unless there are no others; then they are judged
-    together, and refused only where they are most likely what the seed is. Fewer than MIN_LETTERS say nothing.
+    together, and refused only where they are most likely of the seed's language and hold its words. Fewer than
+    MIN_LETTERS say nothing.
     """
     if case.language is None:
         raise ValueError("the verifier target_language needs a language: set it in the recipe's output")
@@ -64,7 +66,14 @@ def _may_be(case: "Case", text: str, likely: Mapping[str, float]) -> bool:
     if not fits_script(case.language or "", _script(text)):
         return False
     other = likely.get(case.seed_language or "", 0.0) if case.seed_language != case.language else 0.0
-    return other < MUCH_LIKELIER * likely.get(case.language or "", 0.0) or other < 0.5
+    is_likelier = other >= max(0.5, MUCH_LIKELIER * likely.get(case.language or "", 0.0))
+    return not (is_likelier and _share_said(text, case.seed) > 0.5)
+
+
+def _share_said(text: str, seed: str) -> float:
+    """Return the share of a text's longer words that the seed has too."""
+    said = [word for word in words(text) if len(word) > 2]
+    return len(set(said) & set(words(seed))) / (len(set(said)) or 1)
 
 
 def detect(text: str) -> Mapping[str, float]:

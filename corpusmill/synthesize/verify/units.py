@@ -19,6 +19,8 @@ from corpusmill.synthesize.verify.unit_words import PERCENT, SPELLED, SYMBOLS
 _TAG = re.compile(r"</?(?:\w{1,3}:)?m[a-z]+(?:\s[^<>]*)?>")
 _GAP = r"[\s\u00a0\u202f-]{0,6}"
 _WORD = re.compile(rf"{_GAP}[^\W\d_]")
+_PLURAL = re.compile(r"['’]?s\b")
+"""Of the 1960s: no seconds."""
 UNKNOWN = "?"
 """A word behind a number that is no known unit."""
 _CURRENCY = re.compile(r"(US\$|[$€£¥₹])\s?\Z")
@@ -77,6 +79,8 @@ def _by_value(text: str, language: str | None) -> dict[str, Counter[str | None]]
 
 
 def _unit(text: str, at: int, language: str | None) -> str | None:
+    if _PLURAL.match(text, at):
+        return UNKNOWN
     if match := _UNIT.match(text, at):
         return _spelled_alike(match["unit"])
     if language in SPELLED and (match := _words(str(language)).match(text, at)):
