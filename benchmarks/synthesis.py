@@ -4,7 +4,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("translations", "faults", "engines", "supervisor")
+PIECES: tuple[str, ...] = ("translations", "faults", "engines", "supervisor", "executor", "rewrites")
 
 
 def measure() -> list[Measure]:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes .venv from requirements.lock. Does nothing where it is already there and up to date.
 #   deploy/setup.sh          what the demo, the tests and the UI need, vLLM for the CPU
-#   deploy/setup.sh test     the same, and the Debian packages that tests drive (Chromium, Postgres) or need (Java)
+#   deploy/setup.sh test     the same, and the Debian packages that tests drive (Chromium, Postgres) or need (Java, and
+#                            compilers for the languages that the sandbox runs)
 #   deploy/setup.sh gpu      vLLM for CUDA instead; resolved by pip within the lock's versions
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,6 +20,11 @@ need_debian_packages() {
     command -v java >/dev/null || missing+=(openjdk-17-jre-headless)
     command -v chromium >/dev/null || missing+=(chromium)
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || missing+=(postgresql)
+    command -v node >/dev/null || missing+=(nodejs)
+    command -v javac >/dev/null || missing+=(default-jdk-headless)
+    command -v g++ >/dev/null || missing+=(g++)
+    command -v go >/dev/null || missing+=(golang-go)
+    command -v rustc >/dev/null || [ -x "$HOME/.cargo/bin/rustc" ] || missing+=(rustc)
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
         say "Not installed: ${missing[*]} (that takes root on Debian or Ubuntu). The tests that need them are skipped."

@@ -1,6 +1,7 @@
 """Untrusted programs meet real walls. All ordinary programs share one jail, as a batch does."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -314,3 +315,14 @@ def test_a_normal_user_gets_the_same_walls(program, said):
         command, user=NOBODY, group=NOBODY, extra_groups=[], cwd=ROOT, capture_output=True, text=True, env={}
     )
     assert said in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="takes root and setpriv")
+def test_root_that_may_not_mount_runs_programs_as_another_user_all_the_same():
+    call = (
+        "from corpusmill.engines.sandbox import run_python\nr = run_python('import os; print(0 in os.getresuid())')\n"
+    )
+    lesser = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"]
+    command = [*lesser, sys.executable, "-B", "-c", f"{call}print(r.outcome, r.stdout, r.stderr)"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == ["succeeded", "False"] or "permits no namespaces" in done.stderr, done

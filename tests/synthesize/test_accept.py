@@ -186,6 +186,23 @@ def test_code_is_checked_all_at_once_and_only_what_passed_the_rest():
     assert seen == [(["a", "c"], ["x = 1\n", "x = 2\n"])]
 
 
+def test_what_runs_code_is_given_the_verifiers_parameters_and_the_seeds_tests():
+    wanted = check("behaves_as_before", require_tests=True, tests="meta.tests")
+    asked = recipe(output=OutputRule(form="code_block"), metadata=("meta.tests",), verifiers=(wanted,))
+    seeds = documents("a", "b")
+    meta = pa.array([[("tests", "assert a")], [("other", "x")]], seeds.schema.field("meta").type)
+    seeds = seeds.set_column(seeds.schema.get_field_index("meta"), "meta", meta)
+    seen = []
+
+    def check_code(before, after, **given):
+        seen.append(given)
+        return [None, "no_tests"]
+
+    table = accepted(seeds, asked, ["x = 1", "x = 2"], check_code=check_code)
+    assert table["reject_reason"].to_pylist() == [None, "no_tests"]
+    assert seen == [{"require_tests": True, "tests": ["assert a", None]}]
+
+
 def test_a_recipe_that_runs_code_needs_something_that_runs_it():
     with pytest.raises(ValueError, match="needs check_code; none was given"):
         accepted(documents("a"), recipe(verifiers=(check("behaves_as_before"),)), ["b"])
