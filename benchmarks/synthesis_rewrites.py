@@ -28,7 +28,7 @@ from benchmarks.code_rewrites import CERTAIN, GOOD, MUTATIONS
 from benchmarks.harness import Measure, at_least, at_most, print_measures
 from corpusmill.document import COMPLETIONS, DOCUMENTS
 from corpusmill.engines.inference import EngineIdentity
-from corpusmill.synthesize.accept import Instruments, accept
+from corpusmill.synthesize.accept import FAILED, Instruments, accept
 from corpusmill.synthesize.recipe import SeedRule
 from corpusmill.synthesize.requests import build_requests
 from corpusmill.tasks.behaviour import check_behaviour
@@ -153,59 +153,57 @@ def _passes_own_command(source: str) -> bool:
 
 def _reasons(answers: Sequence[Rewritten]) -> list[str | None]:
     """Return for each answer why it is refused, or None."""
-    return [reason for some in _batches(answers) for reason in _judged(some)]
+    found = {place: reason for places in _batches(answers) for place, reason in _judged(places, answers).items()}
+    return [found[place] for place in range(len(answers))]
 
 
-def _batches(answers: Sequence[Rewritten]) -> Iterator[Sequence[Rewritten]]:
-    for start in range(0, len(answers), TOGETHER):
-        yield answers[start : start + TOGETHER]
+def _batches(answers: Sequence[Rewritten]) -> Iterator[list[int]]:
+    """Yield the places of some answers, of a seed at most one: the same prompt has one answer only."""
+    layers: dict[int, list[int]] = {}
+    times = Counter[str]()
+    for place, answer in enumerate(answers):
+        layers.setdefault(times[answer.seed], []).append(place)
+        times[answer.seed] += 1
+    for layer in layers.values():
+        for start in range(0, len(layer), TOGETHER):
+            yield layer[start : start + TOGETHER]
 
 
-def _judged(answers: Sequence[Rewritten]) -> list[str | None]:
-    """Let answers go the way of the recipe; a program may be in several of them, each is a document of its own."""
+def _judged(places: Sequence[int], answers: Sequence[Rewritten]) -> dict[int, str | None]:
+    """Let answers go the way of the recipe."""
     rows = [
         {
-            "doc_id": f"program-{number:05}",
+            "doc_id": f"program-{place:05}",
             "source": "code",
             "snapshot": "s1",
-            "title": f"program {number}",
+            "title": f"program {place}",
             "language": "python",
             "license": "MIT",
-            "text": answer.seed,
+            "text": answers[place].seed,
             "text_hash": "",
             "text_file": "programs.parquet",
         }
-        for number, answer in enumerate(answers)
+        for place in places
     ]
     documents = pa.Table.from_pylist(rows, schema=DOCUMENTS.append(pa.field("text_file", pa.string())))
-    judged: list[str | None] = []
     requests = build_requests(documents, recipe=RECIPE, identity=IDENTITY)
-    places = {doc_id: place for place, doc_id in enumerate(requests["doc_id"].to_pylist())}
+    asked = [int(doc_id.removeprefix("program-")) for doc_id in requests["doc_id"].to_pylist()]
     completions = [
-        {
-            "request_id": f"{places[row['doc_id']]}",
-            "answer": f"```python\n{answer.output}```",
-            "finish_reason": "stop",
-            "engine": "scripted",
-        }
-        for row, answer in zip(rows, answers, strict=True)
+        {"request_id": name, "answer": f"```python\n{answers[place].output}```", "finish_reason": "stop", "engine": "1"}
+        for name, place in zip(requests["request_id"].to_pylist(), asked, strict=True)
     ]
-    # The same program asked about twice is one request; here every answer stands for itself.
-    own = requests.set_column(0, "request_id", pa.array([str(place) for place in range(requests.num_rows)]))
     table = accept(
-        own,
+        requests,
         pa.Table.from_pylist(completions, schema=COMPLETIONS),
         documents,
         recipe=RECIPE,
         identity=IDENTITY,
         instruments=Instruments(check_code=check_behaviour),
     )
-    found = {
-        ids[0]: reason
-        for ids, reason in zip(*(table[name].to_pylist() for name in ("parent_ids", "reject_reason")), strict=True)
-    }
-    judged += [found[row["doc_id"]] for row in rows]
-    return judged
+    reasons = table["reject_reason"].to_pylist()
+    if sorted(asked) != sorted(places) or any((reason or "").startswith(FAILED) for reason in reasons):
+        raise ValueError(f"every answer must be judged; got {Counter(reasons)} for {len(places)} answers")
+    return dict(zip(asked, reasons, strict=True))
 
 
 def _print(planned: Planned, good: list[str | None], broken: list[str | None], silent: list[str | None]) -> None:
