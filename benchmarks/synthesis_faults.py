@@ -153,8 +153,8 @@ def _beside(ours: Outcome, name: str, requirements: Sequence[str], folder: Path)
     except (subprocess.CalledProcessError, ValueError) as error:
         return [Measure(measure=f"{about}: rows lost ({name} could not be run: {error})", ours=ours.lost)]
     print(f"{name}: {theirs}", file=sys.stderr, flush=True)
-    version = requirements[0]
-    ended = f", which ended with: {theirs.error}" if theirs.error else ""
+    version = requirements[0].replace("[openai]", "")
+    ended = f" (its last run: {theirs.error})" if theirs.error else ""
     pairs = {
         f"rows lost{ended}": (ours.lost, theirs.lost),
         "rows without an answer": (ours.failed, theirs.failed),
