@@ -4,7 +4,16 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("translations", "faults", "engines", "supervisor", "executor", "rewrites")
+PIECES: tuple[str, ...] = (
+    "translations",
+    "faults",
+    "engines",
+    "supervisor",
+    "executor",
+    "rewrites",
+    "throughput",
+    "tuning",
+)
 
 
 def measure() -> list[Measure]:

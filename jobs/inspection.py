@@ -64,7 +64,7 @@ def print_status(settings: Settings) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], *, nothing: str) -> None:
-    """Print rows as a table under the names of the first one, or `nothing` where there is none."""
+    """Print rows as a table under all their names, or `nothing` where there is none."""
     if not rows:
         _console().print(nothing)
         return

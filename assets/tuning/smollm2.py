@@ -8,6 +8,9 @@ from assets.engine_tuning import tuning_assets
 from assets.synthesized import stem_translated, web_rephrased
 from corpusmill.engines.tuning import EngineTuning
 
+STYLES = ("question_answer", "distilled")
+"""What the small model can write."""
+
 CPU = (
     EngineTuning(max_num_seqs=16),
     EngineTuning(max_num_seqs=32),
@@ -27,7 +30,7 @@ ASSETS = tuning_assets(
     "smollm2",
     devices={"cpu": CPU},
     prompts=[
-        ("web_rephrased", "web", web_rephrased.RECIPES),
+        ("web_rephrased", "web", {style: web_rephrased.RECIPES[style] for style in STYLES}),
         ("stem_translated", "stem", stem_translated.RECIPES),
     ],
 )
