@@ -2,7 +2,7 @@
 
 One shard a file of documents compares them with their seeds (kind `seed`); what is left is then compared with one
 another (`exact`, `near`): a generator that says the same thing over and over shows as clusters, and fails the gate. Memory:
-the signatures of the partition's accepted documents where the engine is plain, else as on Spark.
+the signatures of the partition's accepted documents where the engine is plain or they are FEW, else as on Spark.
 
 Parameters: `dedup` (DedupParameters), and `seed_threshold`, the Jaccard to a seed from which a document goes, or null where
 documents are meant to be like their seeds.
@@ -11,6 +11,7 @@ documents are meant to be like their seeds.
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +35,8 @@ from corpusmill.tasks.engine import curation_engine, outcome_of, run_on_shards
 from corpusmill.tasks.seeds import seed_snapshot, seed_table
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
+FEW = 1_000
+"""Accepted documents up to which they are compared in this process: Spark finds the same, seconds later."""
 SHOWN = ("doc_id", "duplicate_of", "kind", "jaccard")
 SEED_COLUMNS = ("doc_id", "snapshot", "text")
 OUTPUT_COLUMNS = ("doc_id", "source", "snapshot", "text_hash", "parent_ids", "reject_reason", "text")
@@ -124,11 +127,21 @@ def _signatures(job: Job, files: Sequence[str], gone: pa.Array, parameters: Dedu
 def _compare_with_one_another(
     job: Job, attempt: Attempt, signatures: Iterator[pa.Table], parameters: DedupParameters
 ) -> Resolution:
-    with curation_engine(job) as engine:
-        if isinstance(engine, SparkEngine):
-            files = list(_staged(job, attempt, signatures))
-            return spark_dedup.find_duplicates(engine.session, files, parameters=parameters, store=job.lake.store)
-    return find_duplicates(list(signatures), parameters=parameters, read_texts=stored_texts(job.lake.store))
+    first = _first(signatures, FEW)
+    if sum(len(part) for part in first) > FEW:
+        with curation_engine(job) as engine:
+            if isinstance(engine, SparkEngine):
+                files = list(_staged(job, attempt, chain(first, signatures)))
+                return spark_dedup.find_duplicates(engine.session, files, parameters=parameters, store=job.lake.store)
+    return find_duplicates([*first, *signatures], parameters=parameters, read_texts=stored_texts(job.lake.store))
+
+
+def _first(parts: Iterator[pa.Table], num_rows: int) -> list[pa.Table]:
+    """Take parts until they have more than `num_rows` rows, or there are no more."""
+    taken: list[pa.Table] = []
+    while sum(len(part) for part in taken) <= num_rows and (part := next(parts, None)) is not None:
+        taken.append(part)
+    return taken
 
 
 def _staged(job: Job, attempt: Attempt, signatures: Iterator[pa.Table]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from corpusmill.lake.errors import GateFailedError
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
+from corpusmill.tasks import synthesized_duplicates
 from corpusmill.tasks.task import execute
 from tests.dedup.planted import edited, words
 from tests.engines.conftest import end_engines
@@ -113,7 +114,8 @@ def test_repetitions_are_told_by_kind_and_every_row_is_accounted_for(settings: S
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_on_spark_the_same_rows_are_found(settings: Settings, tmp_path: Path) -> None:
+def test_on_spark_the_same_rows_are_found(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesized_duplicates, "FEW", 2)
     lake = Lake(settings.lake)
     made(lake, ROWS)
     on_plain = run(settings, "synthesized_duplicates", "web_rephrased", PARAMETERS)
