@@ -1,5 +1,6 @@
 """Real servers that tests of any room may ask for, and how Hypothesis searches in all of them."""
 
+import os
 import uuid
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ from tests.servers.seaweedfs import S3Server, make_table_bucket, seaweedfs, weed
 from tests.side_by_side import pytest_collection_modifyitems, pytest_xdist_make_scheduler
 
 __all__ = ["pytest_collection_modifyitems", "pytest_xdist_make_scheduler"]
+
+# A test's Spark lives for seconds: code that is compiled lightly and once, by no thread beside the work, is ready sooner.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # The same examples in every run, so that a failure comes back; `--hypothesis-profile=search` looks for new ones. How long
 # an example takes says nothing on a busy machine, and a kernel's first one compiles it.
