@@ -37,5 +37,5 @@ lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile pyproject.toml --extra cpu --extra dev --override deploy/not-installed.txt --universal \
 	    --python-version 3.11 --generate-hashes --no-annotate --upgrade --no-header --output-file requirements.lock
 
-clean: ## forget the demo's lake and state, keep .venv
+clean: ## forget the demo's lake and state in .corpusmill; keep .venv, and a lake or state_folder that settings put elsewhere
 	rm -rf .corpusmill benchmarks/results
