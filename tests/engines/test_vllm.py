@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
 
-from corpusmill.engines.engine_folder import EngineFolder
+from corpusmill.engines.engine_folder import EngineFolder, HostRecord
 from corpusmill.engines.inference import ChatRequest, EngineDeadError
 from corpusmill.engines.inference_service import InferenceSettings
 from corpusmill.engines.lease import lease
@@ -58,22 +59,29 @@ def model(request) -> Model:
     return prepare_model(Path(request.config.cache.mkdir("model")))
 
 
+class Server(NamedTuple):
+    """A running server."""
+
+    endpoint: dict[str, Any]
+    record: HostRecord
+
+
 @pytest.fixture(scope="module")
-def server(model, tmp_path_factory) -> Iterator[dict]:
-    """The endpoint of a running server; when its lease is gone, none of its processes may be left."""
+def server(model, tmp_path_factory) -> Iterator[Server]:
+    """A server with two engines; when its lease is gone, none of its processes may be left."""
     state = tmp_path_factory.mktemp("state")
     with lease("inference", settings(model, num_engines=2, startup_seconds=480), state_folder=state) as endpoint:
         (folder,) = state.glob("engines/*")
         record = EngineFolder(folder).record()
         assert record is not None
         assert len(host_processes(record.host_id, record.process)) >= 4
-        yield endpoint
+        yield Server(endpoint, record)
     wait_until(lambda: not record.process.is_running() and not host_processes(record.host_id, record.process))
 
 
 @pytest.fixture
 def engine(server) -> Iterator[RayVllmEngine]:
-    engine = RayVllmEngine(server)
+    engine = RayVllmEngine(server.endpoint)
     yield engine
     engine.close()
 
@@ -136,7 +144,7 @@ def test_two_processes_ask_at_once(server, engine):
         "print(*(one.request_id for one in engine.generate(asked, Sampling(max_tokens=4)) if one.answer))\n"
         "engine.close()\n"
     )
-    command = [sys.executable, "-c", script, json.dumps(server)]
+    command = [sys.executable, "-c", script, json.dumps(server.endpoint)]
     other = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert all(completion.answer for completion in engine.generate(ask("Hi.", "Hello."), SHORT))
     assert other.communicate()[0] == "0 1 2 3\n"
@@ -170,7 +178,7 @@ def test_case_14_a_killed_engine_costs_no_request_and_comes_back(engine):
 
 
 def test_case_16_an_engine_that_stands_still_is_restarted(server):
-    engine = RayVllmEngine(server, no_progress_seconds=20)
+    engine = RayVllmEngine(server.endpoint, no_progress_seconds=20)
     before = engine.pids()
     os.kill(before["engine-1"], signal.SIGSTOP)
     completions = engine.generate(ask(*[f"Count to {number}." for number in range(8)]), SHORT)
@@ -199,23 +207,25 @@ def test_case_16_a_start_that_takes_too_long_is_ended(model, tmp_path):
         pass
 
 
-def test_a_server_that_is_gone_ends_the_call_and_not_the_process(model, tmp_path):
-    """The host of a server of its own is killed -9 with a call in flight."""
-    with lease("inference", settings(model, startup_seconds=480), state_folder=tmp_path) as endpoint:
-        (folder,) = tmp_path.glob("engines/*")
-        record = EngineFolder(folder).record()
-        engine = RayVllmEngine(endpoint)
-        worker = psutil.Process(engine.pids()["engine-0"])
-        idle = worker.cpu_times().user
+def test_a_server_that_is_gone_ends_the_call_and_not_the_process(server):
+    """The last test of the module: the server's host is killed -9 with a call in flight, and nothing of it stays."""
+    engine = RayVllmEngine(server.endpoint)
+    workers = [psutil.Process(pid) for pid in engine.pids().values()]
+    idle = seconds_worked(workers)
 
-        def kill_host() -> None:
-            wait_until(lambda: worker.cpu_times().user > idle + 0.5)
-            os.kill(record.process.pid, signal.SIGKILL)
+    def kill_host() -> None:
+        wait_until(lambda: seconds_worked(workers) > idle + 0.5)
+        os.kill(server.record.process.pid, signal.SIGKILL)
 
-        killer = threading.Thread(target=kill_host)
-        killer.start()
-        with pytest.raises(EngineDeadError, match="run again to go on"):
-            engine.generate(ask(*["Tell a long story."] * 32), Sampling(max_tokens=300))
-        killer.join()
-        engine.close()
-    end_host_processes(record.host_id, record.process)
+    killer = threading.Thread(target=kill_host)
+    killer.start()
+    with pytest.raises(EngineDeadError, match="run again to go on"):
+        engine.generate(ask(*["Tell a long story."] * 32), Sampling(max_tokens=300))
+    killer.join()
+    engine.close()
+    end_host_processes(server.record.host_id, server.record.process)
+    assert host_processes(server.record.host_id, server.record.process) == []
+
+
+def seconds_worked(processes: list[psutil.Process]) -> float:
+    return sum(process.cpu_times().user for process in processes)
