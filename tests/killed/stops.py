@@ -1,9 +1,12 @@
-"""A place in the program where a run stops by SIGSTOP, so that a test finds it exactly there: to kill it or to wake it."""
+"""A place in the program where a run stops by SIGSTOP, so that a test finds it exactly there: to kill it or to wake it.
+
+The thread that came to the place is the one that is told: told to the process, the stop may come some calls later.
+"""
 
 import functools
 import importlib
-import os
 import signal
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -36,10 +39,10 @@ class Stop:
             is_here = num_calls == self.call
             num_calls += is_here
             if is_here and self.when == "before":
-                os.kill(os.getpid(), signal.SIGSTOP)
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
             result = function(*args, **more)
             if is_here and self.when == "after":
-                os.kill(os.getpid(), signal.SIGSTOP)
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
             return result
 
         return stopping
