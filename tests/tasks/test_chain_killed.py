@@ -55,6 +55,7 @@ def wave_kept(number: int) -> Stop:
     )
 
 
+@pytest.mark.slow
 def test_case_19_killed_between_and_in_waves_equals_undisturbed(undisturbed: ChainLake, tmp_path: Path) -> None:
     disturbed = ChainLake(tmp_path, wave=WAVE)
     disturbed.put(*TEXTS)
