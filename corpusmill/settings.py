@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from corpusmill.engines.tuning import EngineTuning
 from corpusmill.lake.store import LakeSettings, Store, StoreSettings
+from corpusmill.read import item_options
 from corpusmill.read.options import ReadOptions
 
 SETTINGS_VARIABLE = "CORPUSMILL_SETTINGS"
@@ -303,7 +304,7 @@ def _lake(table: Mapping[str, Any], *, state_folder: str, base: Path) -> LakeSet
 def _source(name: str, value: Mapping[str, Any], base: Path) -> SourceSettings:
     source = _section(SourceSettings, value, f"[sources.{name}]")
     try:
-        ReadOptions.from_mapping(source.options)
+        (item_options.ItemOptions if name == item_options.SOURCE else ReadOptions).from_mapping(source.options)
     except ValueError as error:
         raise ValueError(f"[sources.{name}] options: {error}") from error
     return dataclasses.replace(source, uri=_absolute(source.uri, base))

@@ -13,8 +13,7 @@ away: a benchmark with holes would let its items pass.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,34 +22,16 @@ from corpusmill.counts import Counts
 from corpusmill.curate.contamination_build import ITEMS, build_index
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
+from corpusmill.read.item_options import ItemOptions
 from corpusmill.read.parquet import batch_rows
 from corpusmill.read.rows import clean_unicode
 from corpusmill.read.source_file import SourceFile, open_source
 from corpusmill.tasks.list_files import JSONL, PARQUET, list_files, read_objects
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 
-SOURCE = "benchmarks"
 _ENDINGS = (*JSONL, PARQUET)
 _MAX_LINE_BYTES = 64 << 20
 _SHOWN = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemOptions:
-    """Which columns hold what; see above."""
-
-    text_columns: tuple[str, ...] = ("text", "question", "prompt")
-    answer_columns: tuple[str, ...] = ()
-    item_columns: tuple[str, ...] = ("item", "task_id", "id")
-    benchmark_column: str = "benchmark"
-
-    @classmethod
-    def from_mapping(cls, value: Mapping[str, Any]) -> Self:
-        known = [field.name for field in fields(cls)]
-        if unknown := sorted(set(value) - set(known)):
-            raise ValueError(f"unknown option {', '.join(unknown)} of [sources.{SOURCE}]; known are {', '.join(known)}")
-        given: dict[str, Any] = {name: tuple(it) if isinstance(it, list) else it for name, it in value.items()}
-        return cls(**given)
 
 
 def table(dataset: str) -> str:

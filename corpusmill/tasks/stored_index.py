@@ -20,10 +20,11 @@ from corpusmill.fingerprint import work_version
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.reading import read_rows
 from corpusmill.lake.store import Store, StoreSettings
+from corpusmill.read.item_options import SOURCE
 from corpusmill.tasks import benchmark_items
 from corpusmill.tasks.task import UNPARTITIONED, Job
 
-_ITEMS = benchmark_items.table(benchmark_items.SOURCE)
+_ITEMS = benchmark_items.table(SOURCE)
 _CHECKSUM_BYTES = 4
 
 
