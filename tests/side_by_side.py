@@ -20,6 +20,14 @@ SHARES: tuple[tuple[str, ...], ...] = (
     ("tests/dedup/test_spark_dedup.py",),
     ("tests/jobs/test_backfill_live.py",),
     ("tests/engines/test_spark.py",),
+    ("tests/jobs/test_interruption.py",),
+    ("tests/tasks/test_incremental_resolution.py",),
+    ("tests/tasks/test_killed_increment.py",),
+    ("tests/tasks/test_synthesized_duplicates.py",),
+    ("tests/assets/test_curation_lists.py",),
+    ("tests/jobs/test_postgres_profile.py",),
+    ("tests/test_sample.py",),
+    ("tests/test_docs.py",),
 )
 """Starts of paths. What a share lists runs in one worker, in this order."""
 
