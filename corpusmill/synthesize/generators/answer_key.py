@@ -11,7 +11,7 @@ from corpusmill.synthesize.asking import Material
 _NUMBER = r"[-+]?(?:\d[\d,]*)?\.?\d+(?:[eE][-+]?\d+)?"
 _MARKED = re.compile(rf"####\s*[$€£]?\s*({_NUMBER})")
 _SAID = re.compile(rf"(?<![\w.])[$€£]?({_NUMBER})(?![\w])")
-RELATIVE_ERROR = Decimal("1e-6")
+RELATIVE_ERROR = Decimal("1e-9")
 """Room for floating point."""
 
 

@@ -112,6 +112,7 @@ def test_last_number(text, number):
 def test_floating_point_is_forgiven_and_nothing_else():
     assert is_answer(Decimal("0.30000000000000004"), Decimal("0.3"))
     assert not is_answer(Decimal("0.31"), Decimal("0.3"))
+    assert not is_answer(Decimal(3_000_001), Decimal(3_000_000))
     assert not is_answer(None, Decimal(0))
     assert is_answer(Decimal(0), Decimal(0))
 
