@@ -13,6 +13,7 @@ PIECES: tuple[str, ...] = (
     "rewrites",
     "throughput",
     "tuning",
+    "problems",
 )
 
 
