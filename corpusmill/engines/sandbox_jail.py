@@ -146,7 +146,8 @@ def _build_root(root: str, shown: list[str]) -> None:
     for folder in ("work", "var", "dev"):
         Path(root, folder).mkdir(exist_ok=True)
     for link in ("tmp", "var/tmp", "dev/shm"):
-        Path(root, link).symlink_to("/work")
+        if not Path(root, link).exists():  # else something shown lies there; TMPDIR is /work all the same
+            Path(root, link).symlink_to("/work")
     linux.make_read_only(root)
     os.chroot(root)
     os.chdir("/")

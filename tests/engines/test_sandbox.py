@@ -24,6 +24,7 @@ from corpusmill.engines.sandbox import (
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
+PATHS = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/"}
 MARK = f"mark-{uuid.uuid4().hex}"
 LIMITS = Limits(cpu_seconds=1, wall_seconds=5, num_processes=6, file_bytes=1 << 20, output_bytes=1000)
 
@@ -315,6 +316,21 @@ def test_a_normal_user_gets_the_same_walls(program, said):
         command, user=NOBODY, group=NOBODY, extra_groups=[], cwd=ROOT, capture_output=True, text=True, env={}
     )
     assert said in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("g++") is None, reason="takes root and g++")
+def test_a_normal_user_compiles_behind_the_same_walls():
+    source = '#include <unistd.h>\nint main() { return getuid() == 65534 && access("/etc/passwd", R_OK) ? 3 : 4; }'
+    call = (
+        "from corpusmill.engines.sandbox import run_programs_in\n"
+        "from corpusmill.engines.sandbox_languages import program\n"
+        f"[result] = run_programs_in('cpp', [program('cpp', {source!r})])\nprint(result.exit_code, result.stderr)"
+    )
+    command = [python_for_nobody(), "-B", "-c", call]
+    done = subprocess.run(
+        command, user=NOBODY, group=NOBODY, extra_groups=[], cwd=ROOT, capture_output=True, text=True, env=PATHS
+    )
+    assert done.stdout.startswith("3 "), done
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="takes root and setpriv")
