@@ -19,8 +19,10 @@ from corpusmill.engines.sandbox import (
     run_doctest_jobs,
     run_programs,
 )
+from corpusmill.engines.sandbox_languages import Language
 from corpusmill.synthesize.verify.behaviour import behaviour_reason, comparable
 from corpusmill.synthesize.verify.inputs import Call, generated_calls
+from corpusmill.tasks.behaviour_programs import check_programs
 
 FIRST_LOOK = {"seconds": 0.2, "total_seconds": 2.0}
 """Processor time that the original's calls get; what takes longer is not compared."""
@@ -35,13 +37,17 @@ def check_behaviour(
     before: Sequence[str],
     after: Sequence[str],
     *,
+    language: Language = "python",
     tests: Sequence[str | None] | None = None,
     require_tests: bool = False,
 ) -> list[str | None]:
     """Return for each pair of programs why the second does not behave as the first, or None.
 
-    `tests` are programs' own tests, code that is run after the program's text and must not raise.
+    `tests` are programs' own tests, code that is run after the program's text and must not raise. Programs in other
+    languages than Python are held against their tests and their output only, see `check_programs`.
     """
+    if language != "python":
+        return check_programs(language, before, after, tests=tests, require_tests=require_tests)
     pairs = dict(enumerate(zip(before, after, strict=True)))
     given = {number: test for number, test in enumerate(tests or ()) if test is not None}
     has_doctests = [number for number, source in enumerate(before) if ">>>" in source]

@@ -13,12 +13,14 @@ PASSED = "passed"
 Outcome = TypeVar("Outcome")
 
 
-def behaves_as_before(case: Case, *, tests: str | None = None, require_tests: bool = False) -> str | None:
+def behaves_as_before(
+    case: Case, *, language: str = "python", tests: str | None = None, require_tests: bool = False
+) -> str | None:
     """Stand in the recipe for the run in the sandbox, which sees all documents at once after every other verifier.
 
-    `tests` names the seed's column (or `meta.` key) that holds its test, code that runs after the program's and must not
-    raise; the recipe has it among its `metadata`. `require_tests` refuses a seed as `no_tests` when nothing that it does
-    could be compared.
+    `language` is what the programs are written in, one that the sandbox runs. `tests` names the seed's column (or
+    `meta.` key) that holds its test, code that runs after the program's and must not raise; the recipe has it among its
+    `metadata`. `require_tests` refuses a seed as `no_tests` when nothing that it does could be compared.
     """
     raise ValueError("the verifier behaves_as_before runs code: give `accept` a check_code")
 
