@@ -1,6 +1,6 @@
 """Verified rewriting of real programs: a scripted generator rewrites 70 % well and breaks 30 % in known ways.
 
-The programs are single Python files whose own doctests pass. Nothing of the verifiers decides what counts as good or
+The programs are single Python files whose own doctests pass with the standard library alone. Nothing of the verifiers decides what counts as good or
 broken: good rewrites are safe transformations; a third of the breakages break by construction; the others are mutations,
 and a mutation counts as broken when the data's own command, `python3 -m doctest FILE`, fails or hangs on it, run by
 itself outside of the sandbox. Mutations that this command does not notice are kept apart: how many of them our verifiers
@@ -67,7 +67,9 @@ def measures(num_programs: int | None = None) -> list[Measure]:
         print(f"no measures of rewriting: {PROGRAMS} is absent")
         return []
     with gzip.open(PROGRAMS, "rt", encoding="utf-8") as lines:
-        programs = [json.loads(line)["content"] for line in itertools.islice(lines, num_programs)]
+        given = [json.loads(line)["content"] for line in itertools.islice(lines, num_programs)]
+    programs = [program for program in given if _passes_own_command(program)]
+    print(f"{len(given) - len(programs)} of {len(given)} programs need more than the standard library and are left out")
     planned = plan(programs)
     started = time.perf_counter()
     good, broken, silent = (_reasons(answers) for answers in (planned.good, planned.broken, planned.silent))
@@ -138,10 +140,10 @@ def _broken(source: str, number: int, silent: list[Rewritten]) -> Rewritten | No
 
 
 def _passes_own_command(source: str) -> bool:
-    """Say what the data's own command says of a program, with no sandbox and none of our code."""
+    """Say what the data's own command says of a program, with no sandbox, no site-packages and none of our code."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "program.py").write_text(source, encoding="utf-8")
-        command = [sys.executable, "-W", "ignore", "-m", "doctest", "program.py"]
+        command = [sys.executable, "-S", "-W", "ignore", "-m", "doctest", "program.py"]
         try:
             done = subprocess.run(
                 command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_SECONDS

@@ -163,7 +163,7 @@ def _rust() -> Toolchain:
     def steps(program: Program, limits: Limits) -> list[Step]:
         main = _main_file(program, ".rs")
         # Rust's own linker looks for itself in /proc, which the jail does not show.
-        options = ("--sysroot", sysroot, "--edition", "2021", "-C", "debuginfo=0", "-C", "link-arg=-fuse-ld=bfd")
+        options = ("--sysroot", sysroot, "--edition", "2021", "-C", "strip=debuginfo", "-C", "link-arg=-fuse-ld=bfd")
         return [
             _compile(compiler, *options, *program.compiler_arguments, "-o", _BINARY, main, libraries=f"{sysroot}/lib"),
             Step(argv=(_BINARY, *program.arguments), limits=limits),
