@@ -1,11 +1,12 @@
 """Verified rewriting of real programs: a scripted generator rewrites 70 % well and breaks 30 % in known ways.
 
-The programs are single Python files whose own doctests pass with the standard library alone. Nothing of the verifiers decides what counts as good or
-broken: good rewrites are safe transformations; a third of the breakages break by construction; the others are mutations,
-and a mutation counts as broken when the data's own command, `python3 -m doctest FILE`, fails or hangs on it, run by
-itself outside of the sandbox. Mutations that this command does not notice are kept apart: how many of them our verifiers
-notice all the same, by generated inputs and printed output, is shown without a bar, for some of them change nothing that
-can be seen. The answers go the way of a real recipe: requests, answers in a code block, `accept` with the sandbox.
+The programs are single Python files whose own doctests pass with the standard library alone. Nothing of the verifiers
+decides what counts as good or broken: good rewrites are safe transformations; a third of the breakages break by
+construction; the others are mutations, and a mutation counts as broken when the data's own command, `python3 -m doctest
+FILE`, fails or hangs on it, run by itself outside of the sandbox. Mutations that this command does not notice are kept
+apart: how many of them our verifiers notice all the same, by generated inputs and printed output, is shown without a bar,
+for some of them change nothing that can be seen. The answers go the way of a real recipe:
+requests, answers in a code block, `accept` with the sandbox.
 """
 
 import gzip
