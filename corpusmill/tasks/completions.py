@@ -27,6 +27,7 @@ from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.asking import Answer, Failed, Program
+from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import Opened, open_requests
@@ -124,7 +125,8 @@ class _Asking:
         self._stack = ExitStack()
         self._num_waves = 0
         self._unasked: dict[str, str] = {}
-        self.supervision = self._supervision() if "supervision" in job.parameters else None
+        is_watched = "supervision" in job.parameters and not isinstance(self._recipe.generator, FunctionGenerator)
+        self.supervision = self._supervision() if is_watched else None
         self._since = 0.0
 
     def __enter__(self) -> "_Asking":

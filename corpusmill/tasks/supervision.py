@@ -55,6 +55,8 @@ class Supervision:
         self._chunk_seeds = int(asked.get("chunk_seeds", CHUNK_SEEDS))
         self._policy = _policy(run, self.rules, self._chunk_seeds)
         self._stored = _stored_decisions(run.job, self._policy)
+        self._acting = [kept for kept in self._stored if kept.action != "continue"]
+        """The decisions that seeds have to ask about: those of earlier runs from the start."""
         self._history = History()
         self._pending: list[tuple[int, list[Opened]]] = []
         """Seeds that were begun and are not judged yet, by number."""
@@ -64,11 +66,10 @@ class Supervision:
     def admit(self, opened: Opened) -> Fate:
         """Return what becomes of the next primary input; those of one seed come one after the other and share one fate."""
         if opened.request["chunk"] == 0:
-            self.settle()
-            self._fate = fate(
-                self._made_or_stored(), self._num_admitted, opened.request["doc_id"], self._run.recipe.name
-            )
-            if self._fate not in UNASKED and is_judged(self._made_or_stored(), self._num_admitted):
+            if len(self._pending) % self._chunk_seeds == 0:
+                self.settle()
+            self._fate = fate(self._acting, self._num_admitted, opened.request["doc_id"], self._run.recipe.name)
+            if self._fate not in UNASKED and is_judged(self._acting, self._num_admitted):
                 self._pending.append((self._num_admitted, []))
             self._num_admitted += 1
         if self._pending and self._pending[-1][0] == self._num_admitted - 1:
@@ -116,9 +117,6 @@ class Supervision:
         acted = [kept for kept in self.decisions if kept.rule is not None or kept is self.decisions[-1]]
         return [{name: decision_row(kept)[name] for name in SHOWN} for kept in acted]
 
-    def _made_or_stored(self) -> list[KeptDecision]:
-        return [*self.decisions, *self._stored[len(self.decisions) :]]
-
     def _is_waiting(self, opened: Opened) -> bool:
         return self._reached(opened) is None
 
@@ -153,6 +151,7 @@ class Supervision:
             can_demote = has_simpler(self._run.recipe.generator) and not self._is_demoted
             kept = self._kept(judge(self._history, self.rules, has_simpler=can_demote), num_seeds)
             self._store(kept)
+            self._acting += [kept] if kept.action != "continue" else []
         self.decisions.append(kept)
         self._history = follow(self._history, kept.decision)
         if kept.action == "demote":
