@@ -2,7 +2,9 @@
 
 Ours is the task of synthesized/*/completions as its asset runs it: prompts rendered from the lake, asked of a leased, warm
 inference server (Ray, one vLLM engine), answers kept wave by wave and committed. Bare vLLM gets the finished prompts, all
-at once, and keeps nothing. Runs alternate, each pair on documents of its own, so that no run finds its prompts in a cache.
+at once, and keeps nothing; it runs in one process, as our engine does, since the two processes that `LLM` makes by itself
+wait for one another at the cost of the cores that they share with the model. Runs alternate, each pair on documents of its
+own, so that no run finds its prompts in a cache.
 """
 
 import statistics
@@ -67,12 +69,10 @@ def _measured(settings: Settings, recipe: Recipe, snapshots: list[str]) -> list[
     """Return tokens a second of ours and of bare vLLM, pair by pair; who goes first alternates."""
     engine = inference_engine_settings(settings)
     service = InferenceSettings.from_json(engine.service)
-    environment = engine_environment(service)
-    del environment["VLLM_ENABLE_V1_MULTIPROCESSING"]  # `LLM` as its users have it
     found = []
     with (
         lease("inference", engine, state_folder=Path(settings.state_folder)),
-        bare_vllm(engine_args(service), environment) as bare,
+        bare_vllm(engine_args(service), engine_environment(service)) as bare,
     ):
         for number, snapshot in enumerate(snapshots):
             prompts = _prompts(settings, snapshot, recipe)
