@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 from benchmarks.supervised_passages import GOOD, collapsed, elsewhere, foreign_passages, looping, passages
 from corpusmill.synthesize.supervise.features import ACCEPTED, Features, Output, features
@@ -16,6 +17,9 @@ from corpusmill.synthesize.supervise.supervisor import Decision, History, follow
 REASONS: Mapping[str, float] = {"ungrounded": 0.5, "too_short": 0.2, "copied": 0.2, "repetitive": 0.1}
 """Why a good generator's other outputs are rejected."""
 WORSE_REASONS: Mapping[str, float] = {"repetitive": 0.8, "cut_off": 0.2}
+FILE_SEEDS = 250
+"""Passages in one file."""
+Order = Literal["any", "documents", "files"]
 KINDS = ("good", "collapses", "drifts", "turns bad", "accepts less")
 STOPS = frozenset({"demote", "stop", "pause"})
 
@@ -58,8 +62,8 @@ class Run:
     ramp: int = 3
     """A drift grows over so many chunks until all outputs are drifted."""
     seed: int = 0
-    is_ordered: bool = False
-    """Seeds come document after document, subject after subject; else in any order."""
+    order: Order = "any"
+    """How seeds come: in any order, document after document, or file by file and in each by hash, as the task asks."""
     scatter: float = 0.0
     """How much accept rates of neighbouring seeds differ from one another: 0 not at all, 1 each is 0 or 1."""
 
@@ -89,11 +93,15 @@ def first_action(
 
 def _order(run: Run, number: int, chance: random.Random) -> list[int]:
     order = list(range(number))
-    if run.is_ordered:
-        start = chance.randrange(number)
-        return order[start:] + order[:start]
-    chance.shuffle(order)
-    return order
+    if run.order == "any":
+        chance.shuffle(order)
+        return order
+    start = chance.randrange(number)
+    order = order[start:] + order[:start]
+    if run.order == "documents":
+        return order
+    files = [order[at : at + FILE_SEEDS] for at in range(0, number, FILE_SEEDS)]
+    return [seed for file in files for seed in chance.sample(file, len(file))]
 
 
 def _output(index: int, chunk: int, run: Run, pool: Pool, chance: random.Random) -> Features:

@@ -79,6 +79,18 @@ def render(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools
     return [{"request_id": request_id, **shown} for request_id, shown in questions.items()]
 
 
+def asking_order(requests: pa.Table) -> pa.Table:
+    """Return REQUESTS file by file as they come, and in each file by their documents' ids.
+
+    Ids are hashes: neighbours in a file are alike, and who judges chunk after chunk must not take that for a change.
+    """
+    files = pc.index_in(requests["seed_file"], value_set=pc.unique(requests["seed_file"]))
+    keys = requests.select(["doc_id", "chunk"]).append_column("file", files)
+    return requests.take(
+        pc.sort_indices(keys, [("file", "ascending"), ("doc_id", "ascending"), ("chunk", "ascending")])
+    )
+
+
 def open_requests(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> Iterator[Opened]:
     """Yield each request with its seed; raise ValueError when the seed is gone or gives another prompt."""
     check_columns(recipe, documents.schema.names)

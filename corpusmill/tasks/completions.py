@@ -30,7 +30,7 @@ from corpusmill.synthesize.asking import Answer, Failed, Program
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.recipe import Recipe
-from corpusmill.synthesize.requests import Opened, open_requests
+from corpusmill.synthesize.requests import Opened, asking_order, open_requests
 from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions, with_device_seconds
 from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED
 from corpusmill.synthesize.waves import Run, Wave, plan_waves
@@ -63,7 +63,7 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    requests = job.lake.read(requests_task.table(job.dataset), partitions=[job.partition])
+    requests = asking_order(job.lake.read(requests_task.table(job.dataset), partitions=[job.partition]))
     answers = AnswerStore(map(_asked_only, [*committed_answers(job), *staged_answers(job)]))
     asking = _Asking(job, attempt, answers)
     with asking:

@@ -10,7 +10,7 @@ from corpusmill.synthesize.check import check
 from corpusmill.synthesize.generators.chain import ChainGenerator, Step
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.recipe import PrimaryInput, SeedRule
-from corpusmill.synthesize.requests import ask, open_requests, render
+from corpusmill.synthesize.requests import ask, asking_order, open_requests, render
 from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import MODEL, documents, generator, recipe, requests
 
@@ -132,3 +132,18 @@ def test_what_is_asked_first_is_rendered_with_its_sampling():
     (rendered,) = render(requests(seeds), seeds, recipe())
     assert rendered["request_id"] == ids(seeds)[0]
     assert Sampling.from_json(rendered["sampling"]) == Sampling(max_tokens=64)
+
+
+def test_requests_are_asked_file_by_file_and_in_each_by_the_hash_of_the_id():
+    asked = [("b", "z", 0), ("b", "a", 1), ("b", "a", 0), ("a", "m", 0), ("a", "c", 0)]
+    table = pa.table(
+        {name: [row[place] for row in asked] for place, name in enumerate(("seed_file", "doc_id", "chunk"))}
+    )
+    ordered = asking_order(table).to_pylist()
+    assert [tuple(row.values()) for row in ordered] == [
+        ("b", "a", 0),
+        ("b", "a", 1),
+        ("b", "z", 0),
+        ("a", "c", 0),
+        ("a", "m", 0),
+    ]
