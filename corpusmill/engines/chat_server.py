@@ -78,7 +78,9 @@ class ChatServer:
         return self.is_up and self.num_setbacks >= MANY_SETBACKS and now - self.moved > no_progress_seconds
 
     def rise(self, now: float, *, is_new: bool) -> None:
-        """It answers looks. Of one that was away nothing counts that was before."""
+        """It answers looks. Of one that was away nothing counts that was before; one that was struck out stays so."""
+        if self.is_struck_out:
+            return
         self.is_up = True
         if is_new:
             self.moved, self.num_setbacks, self.num_bad_rounds = now, 0, 0

@@ -165,8 +165,8 @@ class ServerDealer:
         is_servers_fault = server.num_setbacks >= MANY_SETBACKS
         pause = setback.after_seconds or self._patience.pause(server.num_bad_rounds)
         if (setback.kind == "unfit" and is_servers_fault) or pause > self._patience.no_progress_seconds:
-            self._return(ask)
             self._strike_out(server, setback.told)
+            self._return(ask)
             return
         if setback.kind == "busy" or is_servers_fault:
             self._pause(server, pause)

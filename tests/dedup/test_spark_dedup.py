@@ -21,8 +21,11 @@ WALKS = {
 @pytest.mark.parametrize("kind", WALKS)
 def test_spark_finds_what_memory_finds(kind, tmp_path):
     """One process a session: a classic and a remote session do not live in one Python."""
+    # Where a test before this one spoke to Spark over Connect, PySpark has said so in the environment.
+    remote = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
+    inherited = {name: value for name, value in os.environ.items() if name not in remote}
     environment = {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": str(ROOT),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
