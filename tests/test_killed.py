@@ -230,7 +230,7 @@ def test_no_answer_of_the_model_is_asked_again(sources: Path, tmp_path: Path) ->
         small.run(step)
     requests = small.lake.read("synthesized/web_rephrased/requests")["request_id"].to_pylist()
     completions = small.lake.read(COMPLETIONS)
-    assert completions["request_id"].to_pylist() == requests, "no row is lost or doubled"
+    assert sorted(completions["request_id"].to_pylist()) == sorted(requests), "no row is lost or doubled"
     assert kept.items() <= answers(completions).items()
     assert small.result(COMPLETIONS, ANSWERED)["metrics"]["requests_asked"] == len(requests) - len(kept) > 0
     wait_until(lambda: not processes_of(tmp_path))
