@@ -29,6 +29,7 @@ class RetryPolicy:
 class Spent:
     """What answers took."""
 
+    prompt_tokens: int = 0
     completion_tokens: int = 0
     device_seconds: float = 0.0
 
@@ -87,19 +88,12 @@ class AnswerStore:
             return Failed(reason=wave["failure"][row].as_py())
         return Answer(text=wave["answer"][row].as_py(), finish_reason=wave["finish_reason"][row].as_py())
 
-    def tokens(self, request_id: str) -> tuple[int, int]:
-        """Return prompt and output tokens of what `find` returns; zeros where none were counted."""
-        if request_id not in self._place:
-            return 0, 0
-        number, row = self._place[request_id]
-        found = (self._waves[number][name][row].as_py() or 0 for name in ("prompt_tokens", "completion_tokens"))
-        return next(found), next(found)
-
     def spent(self, request_ids: Iterable[str]) -> "Spent":
         """Return what the answers to these ids took."""
         places = [self._place[request_id] for request_id in set(request_ids) if request_id in self._place]
         took = [(self._waves[number], row) for number, row in places]
         return Spent(
+            prompt_tokens=sum(wave["prompt_tokens"][row].as_py() or 0 for wave, row in took),
             completion_tokens=sum(wave["completion_tokens"][row].as_py() or 0 for wave, row in took),
             device_seconds=sum(wave["device_seconds"][row].as_py() or 0.0 for wave, row in took),
         )

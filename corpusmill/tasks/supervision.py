@@ -118,16 +118,8 @@ class Supervision:
         return [{name: decision_row(kept)[name] for name in SHOWN} for kept in acted]
 
     def _is_waiting(self, opened: Opened) -> bool:
-        return self._reached(opened) is None
-
-    def _reached(self, opened: Opened) -> list[str] | None:
-        """Return the ids of what a program asked; None where it waits for some of it."""
-        seen: dict[str, None] = {}
-
         def known(ask: Ask) -> Answer | Failed | None:
-            request_id = opened.id_of(ask, self._run.tools)
-            seen[request_id] = None
-            return self._run.find(request_id)
+            return self._run.find(opened.id_of(ask, self._run.tools))
 
         generator = self._run.recipe.generator
         end = advance(generator.program(opened.material), known)
@@ -135,14 +127,14 @@ class Supervision:
             simpler = simpler_program(generator, opened.material)
             assert simpler is not None
             end = advance(simpler, known)
-        return None if isinstance(end, Waiting) else list(seen)
+        return isinstance(end, Waiting)
 
     @property
     def _is_demoted(self) -> bool:
         return any(kept.action == "demote" for kept in self.decisions)
 
     def _judge(self, inputs: list[Opened], *, num_seeds: int) -> None:
-        outputs = [self._features(output) for output in self._verdicts(inputs)]
+        outputs = [_features(output) for output in self._verdicts(inputs)]
         self._history = observe(self._history, outputs, self.rules)
         number = len(self.decisions)
         if number < len(self._stored):
@@ -162,19 +154,6 @@ class Supervision:
     def _verdicts(self, inputs: list[Opened]) -> list[JudgedOutput]:
         return judge_answers(inputs, self._run.answers, self._run.recipe, Instruments(tools=self._run.tools))
 
-    def _features(self, output: JudgedOutput) -> Features:
-        ids = dict.fromkeys(name for opened in output.inputs for name in self._reached(opened) or ())
-        spent = [self._run.answers.tokens(name) for name in ids]
-        return features(
-            Output(
-                text=output.text,
-                seed=output.seed_text,
-                reason=output.reason,
-                prompt_tokens=sum(prompt for prompt, _ in spent),
-                completion_tokens=sum(completion for _, completion in spent),
-            )
-        )
-
     def _kept(self, decision: Decision, num_seeds: int) -> KeptDecision:
         return KeptDecision(
             policy=self._policy,
@@ -190,6 +169,18 @@ class Supervision:
     def _store(self, kept: KeptDecision) -> None:
         key = f"{_folder(self._run.job)}/{self._run.attempt.fence:08d}-{kept.chunk:06d}.json"
         self._run.job.lake.store.create(key, json.dumps(kept.to_json()).encode())
+
+
+def _features(output: JudgedOutput) -> Features:
+    return features(
+        Output(
+            text=output.text,
+            seed=output.seed_text,
+            reason=output.reason,
+            prompt_tokens=output.spent.prompt_tokens,
+            completion_tokens=output.spent.completion_tokens,
+        )
+    )
 
 
 def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int) -> str:

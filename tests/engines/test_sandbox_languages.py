@@ -156,9 +156,8 @@ def test_an_error_is_told(language, results):
     assert result.outcome in ("failed", "killed") and RAISES[language][1] in result.stderr, result
 
 
+@pytest.mark.parametrize("language", BROKEN, indirect=True, scope="module")
 def test_what_does_not_compile_is_told_with_the_compilers_words(language, results):
-    if language not in BROKEN:
-        pytest.skip(f"{language} is not compiled")
     result = results["is broken"]
     assert (result.outcome, result.succeeded) == ("does_not_compile", False), result
     assert BROKEN[language][1] in (result.stderr + result.stdout).replace("‘", "'").replace("’", "'")
@@ -177,9 +176,9 @@ def test_the_next_program_works(results):
     assert (results["works"].outcome, results["works"].stdout) == ("succeeded", "half\n"), results["works"]
 
 
+@pytest.mark.parametrize("language", IS_ROOT, indirect=True, scope="module")
 def test_no_program_runs_as_root(language, results):
-    if language not in IS_ROOT:
-        pytest.skip("asked in three languages; the jail is the same for all")
+    """Asked in three languages; the jail is the same for all."""
     assert results["is root"].stdout.strip().lower() == "false", results["is root"]
 
 
