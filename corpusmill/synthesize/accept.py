@@ -23,7 +23,7 @@ from corpusmill.synthesize.check import Scope
 from corpusmill.synthesize.chunk import stitch
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.function import FunctionGenerator
-from corpusmill.synthesize.generators.registry import simpler_program
+from corpusmill.synthesize.generators.registry import simpler_program, writer_of
 from corpusmill.synthesize.masking import unmask
 from corpusmill.synthesize.prompt import column_value
 from corpusmill.synthesize.recipe import Recipe
@@ -163,7 +163,7 @@ def _end(
 
 def _part(opened: Opened, end: Finished | GivenUp, recipe: Recipe, instruments: Instruments) -> tuple[str, str | None]:
     if isinstance(end, GivenUp):
-        return "", end.reason
+        return unmask(end.text, opened.masked.originals)[0], end.reason
     text, reason = parse_answer(end.text, finish_reason=end.finish_reason, form=recipe.output.form)
     if recipe.primary.mask:
         text, lost = unmask(text, opened.masked.originals)
@@ -174,7 +174,7 @@ def _part(opened: Opened, end: Finished | GivenUp, recipe: Recipe, instruments: 
 
 def _meta(ends: Sequence[Finished | GivenUp]) -> dict[str, str]:
     """Return what the programs say about themselves; where chunks differ, all of it in their order, with commas."""
-    said = [end.meta for end in ends if isinstance(end, Finished)]
+    said = [end.meta for end in ends]
     values = {key: [meta[key] for meta in said if key in meta] for key in dict.fromkeys(key for m in said for key in m)}
     return {key: given[0] if len(set(given)) == 1 else ",".join(given) for key, given in values.items()}
 
@@ -245,9 +245,10 @@ def _row(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> dict[str, 
 
 def _generator(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> tuple[str, str | None]:
     """Return who wrote the text and the licence that comes with it; a plain function adds none."""
-    if isinstance(recipe.generator, FunctionGenerator):
-        return f"{recipe.generator.function}@{recipe.generator.version}", None
-    if isinstance(recipe.generator, FillInMiddleGenerator):
-        return f"{recipe.generator.kind}@{recipe.version}", None
+    writer = writer_of(recipe.generator)
+    if isinstance(writer, FunctionGenerator):
+        return f"{writer.function}@{writer.version}", None
+    if isinstance(writer, FillInMiddleGenerator):
+        return f"{writer.kind}@{recipe.version}", None
     request = output.inputs[0].request
     return f"{request['model']}@{request['model_revision']}", identity.license

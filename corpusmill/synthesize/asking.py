@@ -73,6 +73,10 @@ class GivenUp:
     """The program ended early: one of its own checks refused a step. The seed is rejected with this reason."""
 
     reason: str
+    text: str = ""
+    """What was refused, where it is worth a look; it stands in the rejected row."""
+    meta: Mapping[str, str] = field(default_factory=dict)
+    """Facts about it, such as a judge's scores; they go into the row's `meta`."""
 
 
 @dataclass(frozen=True, kw_only=True)

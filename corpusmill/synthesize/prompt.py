@@ -54,10 +54,13 @@ def template_names(**prompts: str) -> set[str]:
     return found
 
 
-def delimited(text: str, name: str = DOCUMENT) -> str:
-    """Return the text between `<document>` and `</document>`, or others, with a tag that the text cannot close."""
+def delimited(text: str, name: str = DOCUMENT, *, beside: Sequence[str] = ()) -> str:
+    """Return the text between `<document>` and `</document>`, or others, with a tag that the text cannot close.
+
+    Nor do the texts that stand `beside` it in the prompt hold the tag.
+    """
     tag, content = name, text.strip("\n")
-    while re.search(rf"</?\s*{tag}\b", content, re.IGNORECASE):
+    while any(re.search(rf"</?\s*{tag}\b", one, re.IGNORECASE) for one in (content, *beside)):
         tag = f"{name}_{fingerprint([tag, content])[:8]}"
     return f"<{tag}>\n{content}\n</{tag}>"
 

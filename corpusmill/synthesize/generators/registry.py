@@ -14,6 +14,7 @@ from corpusmill.synthesize.generators.fallback import FallbackGenerator
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.prompt import PromptGenerator
+from corpusmill.synthesize.generators.reviewed import ReviewedGenerator
 from corpusmill.synthesize.generators.traces import TraceGenerator
 
 
@@ -45,6 +46,7 @@ KINDS: dict[str, type[Generator]] = {
         FillInMiddleGenerator,
         FunctionGenerator,
         PromptGenerator,
+        ReviewedGenerator,
         TraceGenerator,
     )
 }
@@ -72,13 +74,21 @@ def tools_of(generator: Generator) -> tuple[str, ...]:
 
 
 def simpler_program(generator: Generator, material: Material) -> Program | None:
-    """Start a generator's simpler way; None where its kind has none."""
+    """Start a generator's simpler way; None where its kind has none. Reviews come after it as after the other."""
+    if isinstance(generator, ReviewedGenerator):
+        simpler = simpler_program(generator.generator, material)
+        return None if simpler is None else generator.after(simpler, material)
     start = getattr(generator, "simpler_program", None)
     return None if start is None else start(material)
 
 
 def has_simpler(generator: Generator) -> bool:
-    return hasattr(generator, "simpler_program")
+    return hasattr(writer_of(generator), "simpler_program")
+
+
+def writer_of(generator: Generator) -> Generator:
+    """Return the generator that writes the text, without the reviews after it."""
+    return writer_of(generator.generator) if isinstance(generator, ReviewedGenerator) else generator
 
 
 def _kinds() -> str:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from corpusmill.synthesize.accept import accept
+from corpusmill.synthesize.check import check
 from corpusmill.synthesize.generators.agent import AgentGenerator
 from corpusmill.synthesize.generators.answer_key import AnswerKey
 from corpusmill.synthesize.generators.checked_program import CheckedProgramGenerator
@@ -13,13 +14,18 @@ from corpusmill.synthesize.generators.dialogue import DialogueGenerator, Voice
 from corpusmill.synthesize.generators.explained_program import ExplainedProgramGenerator
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.registry import KINDS, tools_of
+from corpusmill.synthesize.generators.reviewed import ReviewedGenerator
 from corpusmill.synthesize.generators.traces import TraceGenerator
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.review.judge import Judge
+from corpusmill.synthesize.review.rubric import Criterion, Rubric
 from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import MODEL, answers, documents, recipe, requests
 
 PROMPTS = {"system": "s", "user": "$document", "sampling": Sampling(max_tokens=8, stop=("x",))}
 VOICES = {"questioner": Voice(role="A", **PROMPTS), "answerer": Voice(role="B", **PROMPTS)}
+RUBRIC = Rubric(criteria=(Criterion(name="clear", question="Is it clear?", minimum=2),), pass_mark=0.5)
+REVIEWS = (Judge(rubric=RUBRIC, sampling=Sampling(max_tokens=8), judgements=3, passes_needed=3),)
 GENERATORS = [
     AgentGenerator(**PROMPTS, key=AnswerKey(), tools=("search", "python")),
     CheckedProgramGenerator(**PROMPTS, repair="$output"),
@@ -27,6 +33,7 @@ GENERATORS = [
     DialogueGenerator(**VOICES, max_exchanges=2),
     ExplainedProgramGenerator(**PROMPTS),
     FillInMiddleGenerator(),
+    ReviewedGenerator(generator=TraceGenerator(**PROMPTS), checks=(check("compiles"),), reviews=REVIEWS),
     TraceGenerator(**PROMPTS, max_lines=3),
 ]
 
@@ -45,6 +52,7 @@ def test_a_recipe_knows_its_tools():
         "agent": ("search", "python"),
         "checked_program": ("python",),
         "code_translation": ("program",),
+        "reviewed": ("python",),
         "traces": ("python",),
     }
 
