@@ -13,24 +13,26 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from corpusmill.engines.inference import (
+    BROKEN_ANSWER,
     PROMPT_TOO_LONG,
     REQUEST_REFUSED,
     ChatRequest,
     Completion,
     completion_from_answer,
 )
+from corpusmill.synthesize.asking import is_unicode
 from corpusmill.synthesize.sampling import Sampling
 
 SERVER_ERROR = "server_error"
 """Status 5xx, or an answer that the server itself broke off."""
 SERVER_BUSY = "server_busy"
 """Status 429 or 503, as often as a request is sent again for that."""
-BROKEN_ANSWER = "broken_answer"
-"""Status 200, but not the JSON of an answer."""
 TIMED_OUT = "timed_out"
 """No answer before the request's deadline."""
 CONNECTION_LOST = "connection_lost"
 """The connection ended before the answer was there, or there was none."""
+OTHER_MODEL = "other_model"
+"""Status 200, but the answer says that it is another model's."""
 
 TOLD_CHARACTERS = 300
 _BUSY = (429, 503)
@@ -38,6 +40,9 @@ _UNFIT = (401, 403, 404, 405)
 _PASSING = (408, 409, 425)
 _TOO_LONG = re.compile(r"context[ _](?:length|window)|maximum model length|max_model_len", re.IGNORECASE)
 """vLLM, SGLang and OpenAI word it differently; all name the context or the model's length."""
+_MAX_TOKENS = (1 << 31) - 1
+_DATED = re.compile(r"[-@:](?:\d[\w.-]*|latest)")
+"""What servers add to an alias that was asked for: `gpt-4o-2024-08-06`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +81,12 @@ def request_body(request: ChatRequest, sampling: Sampling, *, model: str) -> byt
         return None
 
 
-def read_reply(request_id: str, *, status: int, headers: Mapping[str, str], body: bytes) -> Completion | Setback:
-    """Return what a reply to a chat request means."""
+def read_reply(
+    request_id: str, *, status: int, headers: Mapping[str, str], body: bytes, model: str
+) -> Completion | Setback:
+    """Return what a reply to a request of `model` means."""
     if status == 200:
-        return _read_answer(request_id, body)
+        return _read_answer(request_id, body, model)
     told = f"status {status}: {_said(body)}"
     if status in _BUSY:
         return Setback(kind="busy", reason=SERVER_BUSY, told=told, after_seconds=retry_after(headers))
@@ -95,7 +102,7 @@ def served_models(body: bytes) -> list[str]:
     """Return the names in a reply to GET /v1/models; raises ValueError for anything else."""
     try:
         return [str(model["id"]) for model in json.loads(body)["data"]]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"GET /v1/models did not answer with a list of models: {_said(body)}") from error
 
 
@@ -112,22 +119,44 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-def _read_answer(request_id: str, body: bytes) -> Completion | Setback:
+def _read_answer(request_id: str, body: bytes, model: str) -> Completion | Setback:
     try:
         value = json.loads(body)
         choice = value["choices"][0]
         content, finish_reason = choice["message"].get("content"), choice.get("finish_reason")
         usage = value.get("usage") or {}
         counts = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return Setback(kind="fault", reason=BROKEN_ANSWER, told=f"status 200, but no answer: {_said(body)}")
-    if not isinstance(content, str | None) or not all(isinstance(count, int | None) for count in counts.values()):
+    if not (_is_text(content) and _is_text(finish_reason) and all(map(_is_count, counts.values()))):
         return Setback(kind="fault", reason=BROKEN_ANSWER, told=f"status 200, but no text: {_said(body)}")
+    if not _is_same_model(value.get("model"), model):
+        return Setback(
+            kind="unfit", reason=OTHER_MODEL, told=f"it answers as {value['model']!r:.100}, not as {model!r}"
+        )
     if finish_reason in ("abort", "error"):
         return Setback(kind="fault", reason=SERVER_ERROR, told=f"the server ended the answer: {finish_reason}")
     if finish_reason == "content_filter":
         return Completion(request_id=request_id, failure=REQUEST_REFUSED, **counts)
     return completion_from_answer(request_id, content, finish_reason=finish_reason, **counts)
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and is_unicode(value))
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_TOKENS)
+
+
+def _is_same_model(said: Any, asked: str) -> bool:
+    """Whether an answer's `model` is the one asked for: not told, the same but for folders, or a dated name of an alias."""
+    if said is None or said == "":
+        return True
+    if not isinstance(said, str):
+        return False
+    said_name, asked_name = (name.rstrip("/").rpartition("/")[2].casefold() for name in (said, asked))
+    return said_name.startswith(asked_name) and bool(_DATED.fullmatch(said_name.removeprefix(asked_name) or "-0"))
 
 
 def _said(body: bytes) -> str:

@@ -6,14 +6,27 @@ from typing import Any, Literal
 
 import aiohttp
 
-from corpusmill.engines.chat_protocol import CONNECTION_LOST, TIMED_OUT, Setback, read_reply, served_models
+from corpusmill.engines.chat_protocol import (
+    BROKEN_ANSWER,
+    CONNECTION_LOST,
+    TIMED_OUT,
+    Setback,
+    read_reply,
+    served_models,
+)
 from corpusmill.engines.inference import Completion
 from corpusmill.engines.server_concurrency import Concurrency
 
 CONNECT_SECONDS = 10.0
 LOOK_SECONDS = 10.0
+MAX_REPLY_BYTES = 64 << 20
+"""A reply is read so far, unpacked; a million tokens are a tenth of it."""
 MANY_SETBACKS = 10
 """A server that brought so many in a row, and no answer between them, gets one request at a time until it answers."""
+
+
+class ReplyTooLargeError(Exception):
+    """A reply does not end within MAX_REPLY_BYTES."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +124,11 @@ class ChatServer:
         """Ask for the list of models: whether the server answers, takes the key and has the model."""
         try:
             async with asyncio.timeout(LOOK_SECONDS), self._get("/v1/models") as reply:
-                status, body = reply.status, await reply.read()
+                status, body = reply.status, await _read(reply)
         except (aiohttp.ClientError, TimeoutError) as error:
             return Look(kind="silent", told=self._told(error))
+        except ReplyTooLargeError as error:
+            return Look(kind="unfit", told=f"GET /v1/models: {error}")
         if status != 200:
             return Look(kind="unfit" if 300 <= status < 500 and status != 429 else "silent", told=self._refusal(status))
         try:
@@ -129,13 +144,15 @@ class ChatServer:
         """Try one request; a try that is not answered in time is given up, and the server sees the connection end."""
         try:
             async with asyncio.timeout(self._access.request_seconds), self._post("/v1/chat/completions", body) as reply:
-                status, headers, content = reply.status, reply.headers, await reply.read()
+                status, headers, content = reply.status, reply.headers, await _read(reply)
+        except ReplyTooLargeError as error:
+            return Setback(kind="fault", reason=BROKEN_ANSWER, told=str(error))
         except aiohttp.ClientError as error:
             return Setback(kind="fault", reason=CONNECTION_LOST, told=self._told(error))
         except TimeoutError:
             told = f"no answer within {self._access.request_seconds:g} s"
             return Setback(kind="fault", reason=TIMED_OUT, told=told)
-        return read_reply(request_id, status=status, headers=headers, body=content)
+        return read_reply(request_id, status=status, headers=headers, body=content, model=self._access.model)
 
     def told(self, text: str) -> str:
         return f"{self.url}: {self._access.without_key(text)}"
@@ -157,3 +174,14 @@ class ChatServer:
             404: " (is this the base URL of an OpenAI-compatible server?)",
         }
         return f"GET /v1/models gave status {status}{hint.get(status, '')}"
+
+
+async def _read(reply: aiohttp.ClientResponse) -> bytes:
+    """Return the body; raises ReplyTooLargeError rather than fill the memory with what a server sends or packs."""
+    pieces, num_bytes = [], 0
+    async for piece in reply.content.iter_any():
+        num_bytes += len(piece)
+        if num_bytes > MAX_REPLY_BYTES:
+            raise ReplyTooLargeError(f"status {reply.status}, and a reply of more than {MAX_REPLY_BYTES >> 20} MB")
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from corpusmill.synthesize.asking import is_unicode
 from corpusmill.synthesize.sampling import Sampling
 
 PROMPT_TOO_LONG = "prompt_too_long"
@@ -16,6 +17,8 @@ EMPTY_ANSWER = "empty_answer"
 """The model ended its answer before it wrote anything but white space."""
 REQUEST_REFUSED = "request_refused"
 """The request cannot be asked: broken Unicode, or the chat template or the sampling settings do not take it."""
+BROKEN_ANSWER = "broken_answer"
+"""What came back is no answer: of servers, not the protocol's JSON; of any engine, a text that is no Unicode."""
 
 ROLES = ("system", "user", "assistant")
 
@@ -92,7 +95,12 @@ class InferenceEngine(Protocol):
 
 
 def completion_from_answer(request_id: str, answer: str | None, **rest: Any) -> Completion:
-    """Return the completion of an answer; nothing but white space is the failure `empty_answer`."""
+    """Return the completion of an answer.
+
+    Nothing but white space is the failure `empty_answer`, and half of a surrogate pair `broken_answer`.
+    """
     if answer is None or not answer.strip():
         return Completion(request_id=request_id, failure=EMPTY_ANSWER, **rest)
+    if not is_unicode(answer):
+        return Completion(request_id=request_id, failure=BROKEN_ANSWER, **rest)
     return Completion(request_id=request_id, answer=answer, **rest)

@@ -110,6 +110,9 @@ class Material:
     """That the recipe's documents are to have; None keeps the seed's."""
 
 
+NOT_UNICODE = "not_unicode"
+"""A program asks or ends with half of a surrogate pair, as JSON can spell it: nobody can be asked that, and no table holds it."""
+
 Program = Generator[Sequence[Ask], Sequence[Answer], Finished | GivenUp]
 Known = Callable[[Ask], Answer | Failed | None]
 """What is known of an ask: its answer, the failure that is left as it is, or None where it has to be asked."""
@@ -146,6 +149,9 @@ def advance(program: Program, known: Known) -> Finished | GivenUp | Failed | Wai
     try:
         asks = next(program)
         while True:
+            if not all(map(_is_askable, asks)):
+                program.close()
+                return GivenUp(reason=NOT_UNICODE)
             found = [_borne(ask, known(ask)) for ask in asks]
             failed = next((item for item in found if isinstance(item, Failed)), None)
             if failed is not None:
@@ -157,7 +163,28 @@ def advance(program: Program, known: Known) -> Finished | GivenUp | Failed | Wai
                 return Waiting(asks=missing)
             asks = program.send([item for item in found if isinstance(item, Answer)])
     except StopIteration as stop:
-        return stop.value
+        return _ended(stop.value)
+
+
+def is_unicode(*texts: str) -> bool:
+    """Return whether the texts can be spelled in UTF-8: they hold no half of a surrogate pair."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_askable(ask: Ask) -> bool:
+    if isinstance(ask, Question):
+        return is_unicode(*(message["content"] for message in ask.messages))
+    return is_unicode(*ask.arguments.values())
+
+
+def _ended(end: Finished | GivenUp) -> Finished | GivenUp:
+    if isinstance(end, Finished) and not is_unicode(end.text, *end.meta.values()):
+        return GivenUp(reason=NOT_UNICODE)
+    return end
 
 
 def _borne(ask: Ask, found: Answer | Failed | None) -> Answer | Failed | None:

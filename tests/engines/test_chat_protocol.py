@@ -1,6 +1,7 @@
 """What is sent for a request, and what every kind of reply means."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -22,13 +23,14 @@ def sent(sampling: Sampling, **more) -> dict:
     return json.loads(body)
 
 
-def answer(content: str | None, finish_reason: str = "stop", usage: dict | None = USAGE) -> bytes:
+def answer(content: str | None, finish_reason: Any = "stop", usage: dict | None = USAGE, **more: Any) -> bytes:
     choice = {"message": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
-    return json.dumps({"choices": [choice], "usage": usage}).encode()
+    return json.dumps({"choices": [choice], "usage": usage, **more}).encode()
 
 
 def read(status: int, body: bytes | str, **headers: str) -> Completion | Setback:
-    return read_reply("r", status=status, headers=headers, body=body.encode() if isinstance(body, str) else body)
+    sent_back = body.encode() if isinstance(body, str) else body
+    return read_reply("r", status=status, headers=headers, body=sent_back, model="org/Small-8B")
 
 
 def test_a_plain_request_holds_only_what_every_server_knows():
@@ -106,6 +108,16 @@ def test_what_asking_again_would_only_repeat_is_a_failed_row(status, body, failu
         (200, '{"choices": [{"message": {"content": ["Good."]}}]}', "fault", "broken_answer"),
         (200, answer("Good.", usage={"prompt_tokens": "3"}), "fault", "broken_answer"),
         (200, b"\xff\xfe", "fault", "broken_answer"),
+        (200, "[" * 200_000, "fault", "broken_answer"),
+        (200, answer("half \ud83d of an emoji"), "fault", "broken_answer"),
+        (200, answer("Good.", "\ud83d"), "fault", "broken_answer"),
+        (200, answer("Good.", {"reason": "stop"}), "fault", "broken_answer"),
+        (200, answer("Good.", usage={"prompt_tokens": 1 << 40}), "fault", "broken_answer"),
+        (200, answer("Good.", usage={"completion_tokens": -1}), "fault", "broken_answer"),
+        (200, answer("Good.", usage={"completion_tokens": True}), "fault", "broken_answer"),
+        (200, answer("Good.", model="org/Large-70B"), "unfit", "other_model"),
+        (200, answer("Good.", model="Small-8B-Instruct"), "unfit", "other_model"),
+        (200, answer("Good.", model=8), "unfit", "other_model"),
         (200, answer("half", "abort"), "fault", "server_error"),
     ],
 )
@@ -113,6 +125,11 @@ def test_what_may_go_better_is_a_setback(status, body, kind, reason):
     setback = read(status, body)
     assert isinstance(setback, Setback)
     assert (setback.kind, setback.reason) == (kind, reason)
+
+
+@pytest.mark.parametrize("name", [None, "", "org/Small-8B", "small-8b", "/models/Small-8B/", "org/Small-8B-2026-08-06"])
+def test_a_server_may_name_its_model_by_its_folder_or_date(name):
+    assert isinstance(read(200, answer("Good.", model=name)), Completion)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +143,9 @@ def test_retry_after_is_a_number_or_a_date(value, seconds):
 
 def test_models_are_listed():
     assert served_models(b'{"data": [{"id": "a", "root": "/a"}, {"id": "b"}]}') == ["a", "b"]
-    with pytest.raises(ValueError, match="did not answer with a list of models: <html>"):
-        served_models(b"<html>")
+    for junk in (b"<html>", b"[" * 200_000):
+        with pytest.raises(ValueError, match=r"did not answer with a list of models: [<\[]"):
+            served_models(junk)
 
 
 def test_concurrency_grows_by_one_an_answer_until_the_first_overload_then_by_one_a_round():

@@ -102,10 +102,13 @@ def test_a_refusal_is_a_failed_row_that_is_not_asked_again():
         ("error", "server_error"),
         ("broken", "broken_answer"),
         ("reset", "connection_lost"),
+        ("flood", "broken_answer"),
+        ("other_model", "other_model"),
         ("unfit", "server_error"),  # a gateway before the server that does not like this one prompt
     ],
 )
-def test_what_fails_every_time_is_a_failed_row_after_four_tries(fault, failure):
+def test_what_fails_every_time_is_a_failed_row_after_four_tries(fault, failure, monkeypatch):
+    monkeypatch.setattr("corpusmill.engines.chat_server.MAX_REPLY_BYTES", 1 << 20)
     with chat_server(always=fault) as server, pool_over(server) as pool:
         completions = ask(pool, [*texts(4), "FAULT"])
         assert completions[-1].failure == failure

@@ -167,7 +167,11 @@ class ChatServer:
         if outcome == "reset":
             writer.transport.abort()
             return False
+        if outcome == "flood":
+            return await flood(writer)
         await asyncio.sleep(self.plan.latency_seconds)
+        if outcome == "other_model":
+            return await send(writer, 200, completion({**body, "model": "other"}))
         if outcome == "unfit":
             return await send(writer, 401, error(f"Incorrect API key provided: {self.plan.key}"))
         if outcome in ("error", "refuse"):
@@ -248,6 +252,16 @@ async def send(writer: asyncio.StreamWriter, status: int, content: Any, headers:
     writer.write(head.encode() + body)
     await writer.drain()
     return True
+
+
+async def flood(writer: asyncio.StreamWriter) -> bool:
+    """Send an answer without an end, as long as the client takes it."""
+    writer.write(b"HTTP/1.1 200 Planned\r\nContent-Type: application/json\r\n\r\n")
+    with suppress(ConnectionError):
+        while True:
+            writer.write(b" " * 65_536)
+            await writer.drain()
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)

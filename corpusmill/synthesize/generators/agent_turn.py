@@ -91,7 +91,7 @@ def _parse_plain(text: str) -> AgentTurn | None:
 def _parse_json(text: str) -> AgentTurn | None:
     try:
         value = json.loads(_unfenced(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or set(value) != {"thought", "tool", "input"}:
         return None
