@@ -1,11 +1,13 @@
 """The supervisor at work in a run: judges each chunk of seeds once all of it is answered, and says who is still asked.
 
 Verdicts are those of the accept task without running code, which is left to it: where a recipe runs what it rewrote, the
-supervisor sees what compiles and passes every other check. Decisions are kept in the lake as they are made, before
-anything follows from them; a rerun finds them there and decides nothing anew.
+supervisor sees what compiles and passes every other check. Chunks are judged in the order of seeds, whatever the order in
+which waves come back: that only moves the seed from which a decision holds. Decisions are kept in the lake as they are
+made, before anything follows from them; a rerun finds them there and decides nothing anew.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +71,7 @@ class Supervision:
             if len(self._pending) % self._chunk_seeds == 0:
                 self.settle()
             self._fate = fate(self._acting, self._num_admitted, opened.request["doc_id"], self._run.recipe.name)
-            if self._fate not in UNASKED and is_judged(self._acting, self._num_admitted):
+            if self._fate not in UNASKED and is_judged(self.decisions, self._num_admitted):
                 self._pending.append((self._num_admitted, []))
             self._num_admitted += 1
         if self._pending and self._pending[-1][0] == self._num_admitted - 1:
@@ -85,7 +87,7 @@ class Supervision:
             return
         while len(self._pending) >= self._chunk_seeds or (is_over and self._pending):
             chunk = self._pending[: self._chunk_seeds]
-            if any(self._is_waiting(opened) for _, inputs in chunk for opened in inputs):
+            if not all(self._has_ended(inputs) for _, inputs in chunk):
                 return
             self._pending = self._pending[self._chunk_seeds :]
             self._judge([opened for _, inputs in chunk for opened in inputs], num_seeds=len(chunk))
@@ -116,6 +118,10 @@ class Supervision:
         """Return the decisions that were not to go on as before, and the last one."""
         acted = [kept for kept in self.decisions if kept.rule is not None or kept is self.decisions[-1]]
         return [{name: decision_row(kept)[name] for name in SHOWN} for kept in acted]
+
+    def _has_ended(self, inputs: Sequence[Opened]) -> bool:
+        """Return whether all parts of a seed were admitted, and the programs of all have ended."""
+        return len(inputs) == inputs[0].request["num_chunks"] and not any(map(self._is_waiting, inputs))
 
     def _is_waiting(self, opened: Opened) -> bool:
         def known(ask: Ask) -> Answer | Failed | None:

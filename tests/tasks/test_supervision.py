@@ -1,6 +1,7 @@
 """The supervisor in the completions task: what is asked no more, what is kept of why, and the same after a kill."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.synthesize.generators.fallback import FallbackGenerator
 from corpusmill.synthesize.generators.prompt import PromptGenerator
-from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.recipe import PrimaryInput, Recipe
 from corpusmill.synthesize.sampling import Sampling
+from corpusmill.tasks import completions
 from corpusmill.tasks.task import execute
 from tests.tasks import toy_decline
 from tests.tasks.toy_decline import BAD_FROM
@@ -31,8 +33,9 @@ FALLBACK = Recipe(
 )
 
 
-def lake_of(folder: Path, script: str) -> Settings:
-    inference = {"engine": "scripted", "script": f"tests.tasks.toy_decline:{script}", "chunk_requests": 16}
+def lake_of(folder: Path, script: str, *, chunk_requests: int = 16) -> Settings:
+    script = f"tests.tasks.toy_decline:{script}"
+    inference = {"engine": "scripted", "script": script, "chunk_requests": chunk_requests}
     table = {"state_folder": str(folder), "spark": {"engine": "plain"}, "inference": inference}
     settings = settings_from_table(table, base=folder)
     add_seeds(settings, NUM_SEEDS)
@@ -46,8 +49,9 @@ def arguments(settings: Settings, task: str, recipe: Recipe = RECIPE, **rules: A
     return {"settings": settings.to_json(), "dataset": DATASET, "partition": PARTITION, "parameters": parameters}
 
 
-def run(settings: Settings, task: str, recipe: Recipe = RECIPE, **rules: Any) -> dict[str, Any]:
-    return execute(task, arguments(settings, task, recipe, **rules), lambda message, numbers: None)
+def run(settings: Settings, task: str, recipe: Recipe = RECIPE, *, again: bool = False, **rules: Any) -> dict[str, Any]:
+    asked = {**arguments(settings, task, recipe, **rules), **({"again": True} if again else {})}
+    return execute(task, asked, lambda message, numbers: None)
 
 
 def answer(settings: Settings, recipe: Recipe = RECIPE, **rules: Any) -> dict[str, Any]:
@@ -113,14 +117,7 @@ def test_a_rerun_decides_nothing_anew_and_asks_nothing(tmp_path):
     settings = lake_of(tmp_path, "collapses")
     first = answer(settings)
     before = decisions(settings)
-    monkeyed = {"settings": settings.to_json(), "dataset": DATASET, "partition": PARTITION, "again": True}
-    parameters = {"seeds": SEEDS, "variant": "plain", "recipe": RECIPE.to_json()}
-    supervision = {"chunk_seeds": CHUNK, "rules": {"min_reference_outputs": CHUNK}}
-    again = execute(
-        "completions",
-        {**monkeyed, "parameters": {**parameters, "supervision": supervision}},
-        lambda line, numbers: None,
-    )
+    again = run(settings, "completions", again=True)
     assert (again["metrics"]["requests_asked"], again["reused"]) == (0, False)
     assert again["counts"] == first["counts"]
     assert decisions(settings) == before
@@ -168,3 +165,55 @@ def test_a_demoted_recipe_goes_on_in_its_simpler_way(tmp_path):
     assert [used[f"d{place:05d}"] for place in range(NUM_SEEDS)] == ["first"] * demoted["from_seed"] + ["second"] * (
         NUM_SEEDS - demoted["from_seed"]
     )
+
+
+@pytest.mark.parametrize("page", [None, 130, 190])
+def test_a_demoted_run_that_dies_or_is_repeated_comes_to_the_same_decisions(tmp_path, monkeypatch, page):
+    settings = lake_of(tmp_path / "run", "refuses")
+    if page is None:
+        answer(settings, FALLBACK)
+        before = decisions(settings)
+        run(settings, "completions", FALLBACK, again=True)
+    else:
+        whole = lake_of(tmp_path / "whole", "refuses")
+        answer(whole, FALLBACK)
+        before = decisions(whole)
+        monkeypatch.setattr(toy_decline, "dies_at", page)
+        with pytest.raises(EngineDeadError, match="as planned"):
+            answer(settings, FALLBACK)
+        monkeypatch.setattr(toy_decline, "dies_at", None)
+        answer(settings, FALLBACK)
+    assert [row["action"] for row in before].count("demote") == 1
+    assert before[-1]["action"] == "continue"
+    assert decisions(settings) == before
+
+
+def test_decisions_do_not_depend_on_the_order_in_which_waves_come_back(tmp_path, monkeypatch):
+    in_turn, overlapping = lake_of(tmp_path / "turn", "collapses"), lake_of(tmp_path / "lanes", "collapses")
+    answer(in_turn)
+    monkeypatch.setattr(completions, "num_lanes", lambda settings: 3)
+    monkeypatch.setattr(toy_decline, "held", {0: 45, 100: 118})
+    toy_decline.forget()
+    answer(overlapping)
+    kept = decisions(overlapping)
+    assert [judged(row) for row in kept] == [judged(row) for row in decisions(in_turn)]
+    assert kept[0]["from_seed"] > decisions(in_turn)[0]["from_seed"]
+    monkeypatch.setattr(completions, "num_lanes", lambda settings: 1)
+    again = run(overlapping, "completions", again=True)
+    assert (again["metrics"]["requests_asked"], decisions(overlapping)) == (0, kept)
+
+
+def judged(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a decision without the seed from which it holds: that tells how far the run had come."""
+    return {name: value for name, value in row.items() if name not in ("from_seed", "followed")}
+
+
+def test_a_seed_whose_last_parts_come_in_a_later_wave_is_judged_with_all_of_them(tmp_path):
+    recipe = replace(RECIPE, primary=PrimaryInput(max_characters=60))
+    whole = lake_of(tmp_path / "whole", "says_parts", chunk_requests=10_000)
+    answer(whole, recipe)
+    parts = run(whole, "completions", recipe)["counts"]["rows_in"]
+    assert parts > 2 * NUM_SEEDS
+    cut = lake_of(tmp_path / "cut", "says_parts", chunk_requests=CHUNK * parts // NUM_SEEDS - 1)
+    answer(cut, recipe)
+    assert list(map(judged, decisions(cut))) == list(map(judged, decisions(whole)))

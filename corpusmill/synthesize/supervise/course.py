@@ -82,7 +82,7 @@ def fate(decisions: Sequence[KeptDecision], seed: int, doc_id: str, recipe: str)
 
 
 def is_judged(decisions: Sequence[KeptDecision], seed: int) -> bool:
-    """Return whether a seed belongs to a chunk that is still to be judged, once these decisions were made.
+    """Return whether a seed belongs to a chunk that is still to be judged, once the run has come to these decisions.
 
     Seeds of the first recipe that were begun when it was demoted say nothing of the simpler one.
     """
