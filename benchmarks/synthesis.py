@@ -6,6 +6,7 @@ from benchmarks.harness import Measure
 
 PIECES: tuple[str, ...] = (
     "translations",
+    "back_translations",
     "faults",
     "engines",
     "supervisor",

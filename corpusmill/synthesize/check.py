@@ -41,10 +41,14 @@ def check_steps(checks: Iterable[Check], *, where: str) -> None:
 
 def step_refusal(text: str, checks: Iterable[Check], material: Material) -> str | None:
     """Return the first reason why a step's text is refused; it is compared with what the model was shown."""
-    case = Case(
+    return refusal(step_case(text, material), ((item.verifier, item.parameters) for item in checks))
+
+
+def step_case(text: str, material: Material) -> Case:
+    """Return a step's text beside what the model was shown."""
+    return Case(
         seed=material.text,
         output=text,
         seed_language=material.language,
         language=material.output_language or material.language,
     )
-    return refusal(case, ((item.verifier, item.parameters) for item in checks))

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from corpusmill.synthesize.review.back_translation import BackTranslation
 from corpusmill.synthesize.review.judge import Judge
 from corpusmill.synthesize.review.review import Review
 
-REVIEWS: dict[str, type[Review]] = {Judge.kind: Judge}
+REVIEWS: dict[str, type[Review]] = {review.kind: review for review in (BackTranslation, Judge)}
 
 
 def review_to_json(review: Review) -> dict[str, Any]:

@@ -6,6 +6,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 from corpusmill.synthesize.asking import Answer, Ask, Material
 
+OUTPUT = "output"
+"""The `$name` under which a review's prompt shows the text."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reviewed:

@@ -20,6 +20,7 @@ from corpusmill.synthesize.verify.interface import same_interface
 from corpusmill.synthesize.verify.language import target_language
 from corpusmill.synthesize.verify.length import length_ratio
 from corpusmill.synthesize.verify.lints import lints
+from corpusmill.synthesize.verify.near_seed import near_seed
 from corpusmill.synthesize.verify.numbers import numbers_preserved
 from corpusmill.synthesize.verify.personal_data import no_pii_added
 from corpusmill.synthesize.verify.program import same_program
@@ -48,6 +49,7 @@ VERIFIERS: dict[str, Callable[..., str | None]] = {
         formulas_preserved,
         grounded,
         length_ratio,
+        near_seed,
         no_assistant_talk,
         not_copied,
         not_repetitive,

@@ -17,6 +17,7 @@ from corpusmill.synthesize.generators.registry import KINDS, tools_of
 from corpusmill.synthesize.generators.reviewed import ReviewedGenerator
 from corpusmill.synthesize.generators.traces import TraceGenerator
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.review.back_translation import BackTranslation
 from corpusmill.synthesize.review.judge import Judge
 from corpusmill.synthesize.review.rubric import Criterion, Rubric
 from corpusmill.synthesize.sampling import Sampling
@@ -25,7 +26,10 @@ from tests.synthesize.rows import MODEL, answers, documents, recipe, requests
 PROMPTS = {"system": "s", "user": "$document", "sampling": Sampling(max_tokens=8, stop=("x",))}
 VOICES = {"questioner": Voice(role="A", **PROMPTS), "answerer": Voice(role="B", **PROMPTS)}
 RUBRIC = Rubric(criteria=(Criterion(name="clear", question="Is it clear?", minimum=2),), pass_mark=0.5)
-REVIEWS = (Judge(rubric=RUBRIC, sampling=Sampling(max_tokens=8), judgements=3, passes_needed=3),)
+REVIEWS = (
+    BackTranslation(user="$output", sampling=Sampling(max_tokens=8)),
+    Judge(rubric=RUBRIC, sampling=Sampling(max_tokens=8), judgements=3, passes_needed=3),
+)
 GENERATORS = [
     AgentGenerator(**PROMPTS, key=AnswerKey(), tools=("search", "python")),
     CheckedProgramGenerator(**PROMPTS, repair="$output"),
