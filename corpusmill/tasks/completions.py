@@ -9,7 +9,6 @@ With the parameter `supervision` (`rules`: fields of SupervisionRules; `chunk_se
 seeds. What it does not let be asked has a row with that failure, which no run takes for an answer.
 """
 
-import io
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -18,25 +17,24 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from corpusmill.counts import Counts, count_reasons
 from corpusmill.document import COMPLETIONS
 from corpusmill.engines.inference import InferenceEngine
 from corpusmill.fingerprint import fingerprint
-from corpusmill.lake.names import staging_directory
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.asking import Answer, Failed, Program
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.registry import simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import Opened, asking_order, open_requests
-from corpusmill.synthesize.store import AnswerStore, RetryPolicy, as_completions, with_device_seconds
+from corpusmill.synthesize.store import AnswerStore, RetryPolicy, with_device_seconds
 from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED
 from corpusmill.synthesize.waves import Run, Wave, plan_waves
 from corpusmill.tasks import decisions
 from corpusmill.tasks import requests as requests_task
 from corpusmill.tasks.inference import engine_label, inference_engine, num_lanes
+from corpusmill.tasks.kept_answers import keep_wave, kept_answers
 from corpusmill.tasks.seeds import SeedReader
 from corpusmill.tasks.supervision import Supervised, Supervision
 from corpusmill.tasks.synthesis_costs import device_metrics
@@ -64,7 +62,7 @@ def inputs(job: Job) -> dict[str, Any]:
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     requests = asking_order(job.lake.read(requests_task.table(job.dataset), partitions=[job.partition]))
-    answers = AnswerStore(map(_asked_only, [*committed_answers(job), *staged_answers(job)]))
+    answers = AnswerStore(map(_asked_only, kept_answers(job, table(job.dataset))))
     asking = _Asking(job, attempt, answers)
     with asking:
         steps = asking.ask(requests)
@@ -82,7 +80,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         tables={"steps": _by_step(completions), **({"decisions": watch.shown()} if watch else {})},
         samples=truncate_sample(completions, columns=["request_id", "step", "answer", "finish_reason", "failure"]),
         gates={"supervisor": watch.gate()} if watch else {},
-        state={decisions.STATE: watch.keep()} if watch else {},
+        state={"objects": {decisions.OBJECT: watch.keep()}} if watch else {},
     )
 
 
@@ -90,24 +88,6 @@ def after_commit(job: Job) -> None:
     """Make the table of the supervisor's decisions, unless it is there."""
     if "supervision" in job.parameters:
         execute("decisions", job.arguments(job.partition, job.parameters), job.report)
-
-
-def committed_answers(job: Job) -> Iterator[pa.Table]:
-    """Yield the answers that the partition's committed version holds, that of a paused run too."""
-    if job.lake.partition(table(job.dataset), job.partition):
-        yield job.lake.read(table(job.dataset), partitions=[job.partition], allow_failed_gate=True)
-
-
-def staged_answers(job: Job) -> Iterator[pa.Table]:
-    """Yield the waves of attempts after the committed one, in the order in which attempts and waves began.
-
-    What earlier attempts left is in the committed table.
-    """
-    committed = job.lake.partition(table(job.dataset), job.partition)
-    for item in job.lake.store.list(f"{_wave_folder(job)}/"):
-        if committed and _wave_fence(item.key) <= committed.fence:
-            continue
-        yield as_completions(pq.read_table(io.BytesIO(job.lake.store.read(item.key))))
 
 
 class _Asking:
@@ -246,11 +226,8 @@ class _Asking:
         self._report(rows, seconds)
 
     def _keep(self, rows: pa.Table) -> None:
-        buffer = io.BytesIO()
-        pq.write_table(rows, buffer, compression="zstd")
         name = fingerprint(rows["request_id"].to_pylist())
-        key = f"{_wave_folder(self._job)}/{self._attempt.fence:08d}-{self._num_waves:06d}-{name}.parquet"
-        self._job.lake.store.create(key, buffer.getvalue())
+        keep_wave(self._job, self._attempt, rows, number=self._num_waves, name=name)
         self._num_waves += 1
         self._answers.add(rows)
         self.asked.update(rows["request_id"].to_pylist())
@@ -267,14 +244,6 @@ def _asked_only(completions: pa.Table) -> pa.Table:
     """Return the rows that someone was asked for: whether the others are asked now is decided by this run."""
     unasked = pc.is_in(completions["failure"], value_set=pa.array(sorted(UNASKED)))
     return completions.filter(pc.invert(unasked))
-
-
-def _wave_folder(job: Job) -> str:
-    return f"{staging_directory(table(job.dataset), job.partition)}/answers"
-
-
-def _wave_fence(key: str) -> int:
-    return int(key.rpartition("/")[2].partition("-")[0])
 
 
 def _counts(completions: pa.Table, *, num_reached: int) -> Counts:

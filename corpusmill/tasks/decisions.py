@@ -16,8 +16,8 @@ from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.supervise.course import KeptDecision
 from corpusmill.tasks.task import Job, Outcome, partition_writer
 
-STATE = "decisions"
-"""In the state of the completions' commit: the key of the decisions that its run kept."""
+OBJECT = "decisions"
+"""Among the objects of the completions' commit: the key of the decisions that its run kept."""
 
 
 def table(dataset: str) -> str:
@@ -45,11 +45,17 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def kept_key(job: Job) -> str | None:
     """Return where the committed completions' decisions are kept; a paused partition has some too."""
     committed = job.lake.partition(f"synthesized/{job.dataset}/completions", job.partition)
-    return committed.state.get(STATE) if committed else None
+    return committed.state.get("objects", {}).get(OBJECT) if committed else None
 
 
 def read_decisions(job: Job, key: str) -> list[KeptDecision]:
-    return [KeptDecision.from_json(value) for value in json.loads(job.lake.store.read(key))]
+    """Return the decisions that one object keeps, one or a list; none where it is gone or cut: they are made anew."""
+    try:
+        value = json.loads(job.lake.store.read(key))
+        return [KeptDecision.from_json(one) for one in (value if isinstance(value, list) else [value])]
+    except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
+        job.report(f"cannot read the decisions {key}: {error}; they are made anew", {})
+        return []
 
 
 def decision_row(kept: KeptDecision) -> dict[str, Any]:

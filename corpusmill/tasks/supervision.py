@@ -199,10 +199,9 @@ def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int) -> str:
 def _stored_decisions(job: Job, policy: str) -> list[KeptDecision]:
     """Return the decisions of earlier runs under this policy, by chunk: the first one about a chunk stands."""
     key = kept_key(job)
-    kept = read_decisions(job, key) if key is not None else []
-    staged = [json.loads(job.lake.store.read(item.key)) for item in job.lake.store.list(f"{_folder(job)}/")]
+    keys = [*([key] if key is not None else []), *(item.key for item in job.lake.store.list(f"{_folder(job)}/"))]
     found: dict[int, KeptDecision] = {}
-    for one in [*kept, *map(KeptDecision.from_json, staged)]:
+    for one in (one for key in keys for one in read_decisions(job, key)):
         if one.policy == policy:
             found.setdefault(one.chunk, one)
     return [found[chunk] for chunk in range(len(found)) if chunk in found]
