@@ -34,7 +34,7 @@ MIXTURES = {
 
 def mixture_inputs(name: str) -> list[dg.AssetKey]:
     """Return the tokenized assets that a mixture's components read."""
-    return [dg.AssetKey(component.table.split("/")) for component in MIXTURES[name].components]
+    return [dg.AssetKey(table.split("/")) for table in MIXTURES[name].tables]
 
 
 def _mixture_asset(table: str, *, task: str, description: str, deps: list[dg.AssetDep]) -> dg.AssetsDefinition:
@@ -50,7 +50,7 @@ def _mixture_asset(table: str, *, task: str, description: str, deps: list[dg.Ass
 
 _SEQUENCES = [
     dg.AssetDep(dg.AssetKey(table.split("/")), partition_mapping=dg.AllPartitionMapping())
-    for table in sorted({component.table for mixture in MIXTURES.values() for component in mixture.components})
+    for table in sorted({table for mixture in MIXTURES.values() for table in mixture.tables})
 ]
 
 ASSETS = [

@@ -18,3 +18,8 @@ def apportion(total: int, *, shares: Sequence[Fraction]) -> list[int]:
     for number in by_remainder[: total - sum(parts)]:
         parts[number] += 1
     return parts
+
+
+def exact(number: float) -> Fraction:
+    """Return the number as it is written: 0.1 is one tenth."""
+    return Fraction(repr(number))

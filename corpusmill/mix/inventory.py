@@ -1,5 +1,6 @@
 """What the lake holds of packed sequences: one pin per committed partition, as its commit described it."""
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -34,7 +35,7 @@ class Inventory:
     """Tables of sequences that nobody asked for; a message names them."""
 
     def select(self, table: str, partitions: Sequence[str] | None) -> tuple[PartitionPin, ...]:
-        """Return the pins of `partitions` (None is all) by name; raises ValueError when one is missing."""
+        """Return the pins of `partitions` (names or patterns; None is all) by name; raises ValueError when one is missing."""
         held = {pin.partition: pin for pin in self.pins if pin.table == table}
         if not held:
             tables = sorted({pin.table for pin in self.pins} | {*self.known})
@@ -42,12 +43,13 @@ class Inventory:
                 f"{table} has no committed sequences; tables that have some: {shown(tables) or 'none'}"
                 f"{did_you_mean(table, tables, likeness=0.85)}"
             )
-        missing = sorted({*(partitions or ())} - {*held})
+        found = {asked: fnmatch.filter(held, asked) for asked in partitions or ["*"]}
+        missing = sorted(asked for asked, names in found.items() if not names)
         if missing:
             raise ValueError(
                 f"{table} has no committed partitions {shown(missing)}; it has {shown(sorted(held))}. Materialize them first"
             )
-        return tuple(held[name] for name in sorted(partitions or held))
+        return tuple(held[name] for name in sorted({name for names in found.values() for name in names}))
 
 
 def shown(names: Sequence[str], most: int = 10) -> str:

@@ -1,13 +1,15 @@
 """The order of a mixture's stream: position -> (component, epoch, index), a function of plan, seed and position.
 
-Which component comes at a position is Tijdeman's chairman assignment (Tijdeman, "The chairman assignment problem",
-Discrete Mathematics 32, 1980) of integer weights p_i with sum M: of k components, every prefix of t positions has each
-within 1 - 1/(2k - 2) of p_i t / M, is exact at every multiple of M and repeats after M. Which sequence of the component
-comes is a permutation keyed by seed, component and epoch (`corpusmill.mix.permutation`).
+The stream is a row of stretches, each with its own weights. Which component comes at a position of a stretch is
+Tijdeman's chairman assignment (Tijdeman, "The chairman assignment problem", Discrete Mathematics 32, 1980) of integer
+weights p_i with sum M: of k components, every prefix of t positions of the stretch has each within 1 - 1/(2k - 2) of
+p_i t / M, is exact at every multiple of M and repeats after M. Which sequence of the component comes is a permutation
+keyed by seed, component and epoch (`corpusmill.mix.permutation`); epochs go on from one stretch to the next.
 
-Costs: k M steps to build; 6 bytes a position of the period to keep (6 MB at M = 2^20); a position about 60 ns.
+Costs: k M steps to build; 6 bytes a position of the periods to keep (6 MB if they sum to 2^20); a position about 60 ns,
+plus log2 of the number of stretches where they change.
 
-Legend: T = positions asked, M = positions of a period, C = components.
+Legend: T = positions asked, M = positions of all periods, C = components, F = stretches.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,15 @@ import numpy as np
 from corpusmill.mix.permutation import mix_key, permute_in_blocks, short_block_slot
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """Positions that share weights: from `start` to where the next stretch starts; the last one has no end."""
+
+    start: int
+    weights: tuple[int, ...]
+    """Integer weights p_i, by component; 0 for one that does not come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +49,18 @@ class Order:
 
     seed: int
     block_sequences: int
-    weights_C: IntArray
-    """Integer weights p_i; their sum is the period."""
     num_sequences_C: IntArray
+    start_F: IntArray
+    """First position of each stretch."""
+    weights_FC: IntArray
+    drawn_FC: IntArray
+    """How often each component came before the stretch."""
+    first_F: IntArray
+    """Where the stretch's period begins in `chosen_M` and `rank_M`; stretches with equal weights share it."""
     chosen_M: np.ndarray[Any, np.dtype[np.int16]]
-    """The component at each position of the period."""
+    """The component at each position of a period."""
     rank_M: np.ndarray[Any, np.dtype[np.int32]]
     """How often that component came before in the period."""
-
-    @property
-    def period(self) -> int:
-        return len(self.chosen_M)
 
     def locate(self, positions: Sequence[int] | IntArray) -> Located:
         """Return component, epoch and index of every position; a negative position raises ValueError."""
@@ -57,43 +69,78 @@ class Order:
             raise ValueError(f"positions start at 0, got {position_T.min()}")
         found_3T = np.empty((3, len(position_T)), np.int64)
         key = np.uint64(mix_key(np.uint64(0), self.seed))
-        sizes = (self.weights_C, self.num_sequences_C)
-        _locate(position_T, self.chosen_M, self.rank_M, sizes, (key, self.block_sequences), found_3T)
+        stretches = (self.start_F, self.first_F, self.weights_FC.sum(axis=1), self.weights_FC, self.drawn_FC)
+        periods = (self.chosen_M, self.rank_M)
+        _locate(position_T, stretches, periods, self.num_sequences_C, (key, self.block_sequences), found_3T)
         return Located(component_T=found_3T[0], epoch_T=found_3T[1], index_T=found_3T[2])
 
     def count(self, num_positions: int) -> IntArray:
         """Return how many of the first `num_positions` belong to each component."""
-        periods, rest = divmod(num_positions, self.period)
-        tail_C = np.bincount(self.chosen_M[:rest], minlength=len(self.weights_C))
-        return periods * self.weights_C + tail_C
+        number = int(np.searchsorted(self.start_F, num_positions, side="right")) - 1
+        weights_C, first = self.weights_FC[number], self.first_F[number]
+        periods, rest = divmod(num_positions - int(self.start_F[number]), int(weights_C.sum()))
+        tail_C = np.bincount(self.chosen_M[first : first + rest], minlength=len(weights_C))
+        return self.drawn_FC[number] + periods * weights_C + tail_C
 
 
-def build_order(weights: Sequence[int], *, num_sequences: Sequence[int], seed: int, block_sequences: int) -> Order:
-    """Return the order of components with these integer weights and sizes.
+def build_order(
+    stretches: Sequence[Stretch], *, num_sequences: Sequence[int], seed: int, block_sequences: int
+) -> Order:
+    """Return the order of components with these sizes and, stretch by stretch, integer weights.
 
     `block_sequences` is how many neighbours stay together when a component is shuffled: what a reader fetches at once.
     """
-    if len(weights) != len(num_sequences) or not weights:
-        raise ValueError(f"each component needs a weight and a size, got {len(weights)} and {len(num_sequences)}")
-    if min(weights) < 1 or min(num_sequences) < 1 or block_sequences < 1:
-        raise ValueError(
-            f"weights, sizes and blocks must be at least 1, got {weights}, {num_sequences}, {block_sequences}"
-        )
-    weights_C = np.asarray(weights, np.int64)
-    chosen_M, rank_M = _assign_chairmen(weights_C)
-    return Order(
+    _check_stretches(stretches, num_sequences, block_sequences)
+    distinct = list(dict.fromkeys(one.weights for one in stretches))
+    periods = [_assign(np.asarray(weights, np.int64)) for weights in distinct]
+    firsts = np.cumsum([0, *(len(chosen_M) for chosen_M, _ in periods)])
+    order = Order(
         seed=seed,
         block_sequences=block_sequences,
-        weights_C=weights_C,
         num_sequences_C=np.asarray(num_sequences, np.int64),
-        chosen_M=chosen_M,
-        rank_M=rank_M,
+        start_F=np.asarray([one.start for one in stretches], np.int64),
+        weights_FC=np.asarray([one.weights for one in stretches], np.int64),
+        drawn_FC=np.zeros((len(stretches), len(num_sequences)), np.int64),
+        first_F=np.asarray([firsts[distinct.index(one.weights)] for one in stretches], np.int64),
+        chosen_M=np.concatenate([chosen_M for chosen_M, _ in periods]),
+        rank_M=np.concatenate([rank_M for _, rank_M in periods]),
     )
+    for number in range(1, len(stretches)):
+        order.drawn_FC[number] = _count_before(order, number)
+    return order
 
 
 def prefix_bound(num_components: int) -> float:
     """Return the largest distance, in sequences, of any prefix from its integer weights: 1 - 1/(2k - 2)."""
     return 0.0 if num_components == 1 else 1.0 - 1.0 / (2 * num_components - 2)
+
+
+def _check_stretches(stretches: Sequence[Stretch], num_sequences: Sequence[int], block_sequences: int) -> None:
+    lengths = {len(one.weights) for one in stretches}
+    if lengths != {len(num_sequences)} or not num_sequences:
+        raise ValueError(f"each component needs a weight and a size, got {sorted(lengths)} and {len(num_sequences)}")
+    if any(min(one.weights) < 0 or sum(one.weights) < 1 for one in stretches):
+        raise ValueError(f"weights must not be negative nor sum to 0, got {[one.weights for one in stretches]}")
+    if min(num_sequences) < 1 or block_sequences < 1:
+        raise ValueError(f"sizes and blocks must be at least 1, got {num_sequences}, {block_sequences}")
+    starts = [one.start for one in stretches]
+    if starts[0] != 0 or sorted({*starts}) != starts:
+        raise ValueError(f"stretches must start at 0 and go up, got {starts}")
+
+
+def _count_before(order: Order, number: int) -> IntArray:
+    """Return what came before a stretch, from what came before the one before it."""
+    weights_C, first = order.weights_FC[number - 1], order.first_F[number - 1]
+    periods, rest = divmod(int(order.start_F[number] - order.start_F[number - 1]), int(weights_C.sum()))
+    tail_C = np.bincount(order.chosen_M[first : first + rest], minlength=len(weights_C))
+    return order.drawn_FC[number - 1] + periods * weights_C + tail_C
+
+
+def _assign(weights_C: IntArray) -> tuple[Any, Any]:
+    """Fill the period of the components that come; the others are never chosen and do not widen the bound."""
+    coming = np.flatnonzero(weights_C)
+    chosen_M, rank_M = _assign_chairmen(weights_C[coming])
+    return coming.astype(np.int16)[chosen_M], rank_M
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -123,19 +170,25 @@ def _assign_chairmen(weights_C: Any) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _locate(position_T: Any, chosen_M: Any, rank_M: Any, sizes: Any, shuffle: Any, found_3T: Any) -> None:
-    weights_C, num_sequences_C = sizes
+def _locate(position_T: Any, stretches: Any, periods: Any, num_sequences_C: Any, shuffle: Any, found_3T: Any) -> None:
+    start_F, first_F, period_F, weights_FC, drawn_FC = stretches
+    chosen_M, rank_M = periods
     key, block = shuffle
-    period = len(chosen_M)
-    # Positions mostly come in order: what depends on the epoch alone is kept until the component's epoch changes.
-    epoch_C = np.full(len(weights_C), -1, np.int64)
-    epoch_key_C = np.zeros(len(weights_C), np.uint64)
-    short_slot_C = np.zeros(len(weights_C), np.int64)
+    # Positions mostly come in order: what depends on the stretch, or on the epoch alone, is kept until it changes.
+    begin, end, stretch = 0, 0, 0
+    epoch_C = np.full(len(num_sequences_C), -1, np.int64)
+    epoch_key_C = np.zeros(len(num_sequences_C), np.uint64)
+    short_slot_C = np.zeros(len(num_sequences_C), np.int64)
     for i in range(len(position_T)):
-        turn = position_T[i] // period
-        step = position_T[i] - turn * period
+        position = position_T[i]
+        if position < begin or position >= end:
+            stretch = np.searchsorted(start_F, position, side="right") - 1
+            begin = start_F[stretch]
+            end = start_F[stretch + 1] if stretch + 1 < len(start_F) else np.iinfo(np.int64).max
+        turn = (position - begin) // period_F[stretch]
+        step = first_F[stretch] + (position - begin) - turn * period_F[stretch]
         component = chosen_M[step]
-        drawn = turn * weights_C[component] + rank_M[step]
+        drawn = drawn_FC[stretch, component] + turn * weights_FC[stretch, component] + rank_M[step]
         size = num_sequences_C[component]
         epoch = drawn // size
         if epoch != epoch_C[component]:

@@ -5,6 +5,7 @@ four bytes of memory a sequence.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -30,11 +31,16 @@ REPORT = pa.schema(
         pa.field("epochs", pa.float64(), nullable=False),
         pa.field("fill", pa.float64(), nullable=False),
         pa.field("prefix_distance", pa.float64(), nullable=False),
+        pa.field("group", pa.string()),
+        pa.field("language", pa.string()),
+        pa.field("is_synthetic", pa.bool_()),
+        pa.field("phase_tokens", pa.list_(pa.int64())),
     ]
 )
 """One row per component, in the order of the plan. Shares are of tokens.
 
-`prefix_distance` is how many sequences the worst prefix of the stream was away from the component's integer weight; the
+`phase_tokens` are those that really came in each phase. `prefix_distance` is how many sequences the worst prefix of a
+phase was away from the component's integer weight; the
 order promises at most `corpusmill.mix.order.prefix_bound`.
 """
 
@@ -47,7 +53,8 @@ def realise(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> 
     Raises ValueError when a component has other sequences or tokens than the plan pinned.
     """
     _check(plan, tokens_per_sequence)
-    drawn_C, tokens_C, distance_C = _walk(plan, tokens_per_sequence)
+    drawn_FC, tokens_FC, distance_C = _walk(plan, tokens_per_sequence)
+    drawn_C, tokens_C = drawn_FC.sum(axis=0), tokens_FC.sum(axis=0)
     total = int(tokens_C.sum())
     rows = [
         {
@@ -66,6 +73,10 @@ def realise(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> 
             "epochs": int(drawn_C[number]) / component.num_sequences,
             "fill": component.num_tokens / (component.num_sequences * plan.sequence_length),
             "prefix_distance": float(distance_C[number]),
+            "group": component.group,
+            "language": component.language,
+            "is_synthetic": component.is_synthetic,
+            "phase_tokens": tokens_FC[:, number].tolist(),
         }
         for number, component in enumerate(plan.components)
     ]
@@ -89,28 +100,32 @@ def _check(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> N
 
 
 def _walk(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, Any, Any]:
+    """Return, per stretch and component, sequences and tokens that came, and per component the worst prefix."""
     order = plan.order()
     sizes = [len(tokens) for tokens in tokens_per_sequence]
     offset_C = np.cumsum(sizes) - sizes
     tokens_S = np.concatenate(tokens_per_sequence).astype(np.int32)
-    drawn_C, tokens_C = np.zeros((2, len(sizes)), np.int64)
+    drawn_FC, tokens_FC = np.zeros((2, len(plan.stretches), len(sizes)), np.int64)
     distance_C = np.zeros(len(sizes))
-    for start in range(0, plan.num_positions, _STEP):
-        found = order.locate(np.arange(start, min(start + _STEP, plan.num_positions)))
-        held_T = tokens_S[offset_C[found.component_T] + found.index_T]
-        _add_up(found.component_T, held_T, order.weights_C, (start, order.period), (drawn_C, tokens_C, distance_C))
-    return drawn_C, tokens_C, distance_C
+    for number, (begin, end) in enumerate(pairwise(plan.starts)):
+        sums = (drawn_FC[number], tokens_FC[number], distance_C)
+        for start in range(begin, end, _STEP):
+            found = order.locate(np.arange(start, min(start + _STEP, end)))
+            held_T = tokens_S[offset_C[found.component_T] + found.index_T]
+            _add_up(found.component_T, held_T, order.weights_FC[number], start - begin, sums)
+    return drawn_FC, tokens_FC, distance_C
 
 
 @numba.njit(cache=True)
-def _add_up(component_T: Any, held_T: Any, weights_C: Any, place: Any, sums: Any) -> None:
-    start, period = place
+def _add_up(component_T: Any, held_T: Any, weights_C: Any, start: int, sums: Any) -> None:
     drawn_C, tokens_C, distance_C = sums
+    period = weights_C.sum()
     for i in range(len(component_T)):
         component = component_T[i]
         drawn_C[component] += 1
         tokens_C[component] += held_T[i]
+        turn = (start + i + 1) // period
         position = (start + i + 1) % period
         for c in range(len(weights_C)):
-            in_period = drawn_C[c] - (start + i + 1) // period * weights_C[c]
+            in_period = drawn_C[c] - turn * weights_C[c]
             distance_C[c] = max(distance_C[c], abs(in_period - weights_C[c] * position / period))

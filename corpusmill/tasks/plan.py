@@ -10,12 +10,13 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
+from corpusmill.mix.demand import weights_as_shares
 from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Mixture
+from corpusmill.mix.past import Past
 from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
 from corpusmill.mix.solve import plan as solve
-from corpusmill.mix.solve import weights_as_shares
-from corpusmill.stream.inventory import read_inventory, tag_components, tag_plan
+from corpusmill.stream.inventory import read_inventory, read_plan, tag_components, tag_plan
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
 
 SHOWN = ("component", "weight", "planned_share", "planned_tokens", "planned_sequences", "epochs", "max_epochs")
@@ -34,9 +35,14 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    if told := weights_as_shares(_mixture(job)):
+    mixture = _mixture(job)
+    if told := weights_as_shares(mixture):
         job.report(told, {})
-    planned = solve(_mixture(job), _inventory(job))
+    past = None
+    if mixture.continues:
+        before = read_plan(job.lake, f"{mixture.name}@{mixture.continues.mix_version}")
+        past = Past(plan=before, position=mixture.continues.position)
+    planned = solve(mixture, _inventory(job), past=past)
     rows = plan_to_table(planned)
     tag_components(job.lake, planned)
     with partition_writer(job, attempt, name="plan") as writer:
@@ -57,7 +63,7 @@ def after_commit(job: Job) -> None:
 
 
 def _inventory(job: Job) -> Inventory:
-    return read_inventory(job.lake, [component.table for component in _mixture(job).components])
+    return read_inventory(job.lake, _mixture(job).tables)
 
 
 def _mixture(job: Job) -> Mixture:

@@ -56,6 +56,10 @@ def test_written_out():
             "num_tokens": 200,
             "epochs": 2.0,
             "fill": 1.0,
+            "group": None,
+            "language": None,
+            "is_synthetic": False,
+            "phase_tokens": [400],
         },
         {
             "mix": "m",
@@ -71,6 +75,10 @@ def test_written_out():
             "num_tokens": 150,
             "epochs": 4 / 3,
             "fill": 0.5,
+            "group": None,
+            "language": None,
+            "is_synthetic": False,
+            "phase_tokens": [200],
         },
     ]
 

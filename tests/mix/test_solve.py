@@ -10,39 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corpusmill.mix.apportion import apportion
-from corpusmill.mix.inventory import Inventory, PartitionPin, pin_partition
+from corpusmill.mix.demand import weights_as_shares
+from corpusmill.mix.inventory import Inventory, pin_partition
 from corpusmill.mix.mixture import Component, Mixture
 from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
-from corpusmill.mix.solve import MAX_PERIOD, plan, weights_as_shares
-
-
-def pin(name: str, *, sequences: int, tokens: int, partition: str = "s1", **changed) -> PartitionPin:
-    return replace(
-        PartitionPin(
-            table=f"tokenized/{name}/sequences",
-            partition=partition,
-            content_hash=f"hash-of-{name}-{partition}",
-            num_sequences=sequences,
-            num_tokens=tokens,
-            tokenizer="t1",
-            sequence_length=10,
-        ),
-        **changed,
-    )
-
-
-def component(name: str, weight: float, **settings) -> Component:
-    return Component(name=name, table=f"tokenized/{name}/sequences", weight=weight, **settings)
-
-
-def mixture(*components: Component, **settings) -> Mixture:
-    return Mixture(**{"name": "demo", "components": components, "sequence_length": 10, **settings})
-
-
-WEB_CODE = Inventory(
-    pins=[pin("web", sequences=100, tokens=1000), pin("code", sequences=200, tokens=1000)],
-    snapshots={"tokenized/web/sequences": 11, "tokenized/code/sequences": 22},
-)
+from corpusmill.mix.solve import MAX_PERIOD, plan
+from tests.mix.held import WEB_CODE, component, mixture, pin
 
 
 def test_weights_are_of_tokens_not_of_sequences():

@@ -1,0 +1,168 @@
+"""The components of a mixture as the lake holds them, and the leaves that they are planned as: one each, or one a bucket."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from corpusmill.mix.apportion import exact
+from corpusmill.mix.inventory import Inventory, PartitionPin, shown
+from corpusmill.mix.mixture import Component, Mixture
+from corpusmill.mix.past import Leaf, Past
+from corpusmill.mix.upsampling import bucket_shares, most_tokens
+
+Pins = tuple[PartitionPin, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A component and what it holds, bucket by bucket; one bucket where it has none."""
+
+    number: int
+    component: Component
+    pins: tuple[Pins, ...]
+    drawn: tuple[int, ...]
+    """Sequences of each bucket that were read before the plan begins."""
+
+    @property
+    def num_tokens(self) -> int:
+        return sum(map(_num_tokens, self.pins))
+
+    @property
+    def used_tokens(self) -> Fraction:
+        """Tokens that were read before the plan begins, if all sequences were as full as the mean one."""
+        pairs = zip(self.drawn, self.pins, strict=True)
+        return sum((Fraction(drawn * _num_tokens(held), _num_sequences(held)) for drawn, held in pairs), Fraction(0))
+
+    @property
+    def cap_tokens(self) -> Fraction:
+        """Tokens that may be read from first to last."""
+        if self.component.upsampling is None:
+            return self.max_epochs * self.num_tokens
+        return most_tokens(self.component.upsampling, self.bucket_tokens, max_epochs=self.max_epochs)
+
+    @property
+    def max_epochs(self) -> Fraction:
+        return exact(self.component.max_epochs)
+
+    @property
+    def bucket_tokens(self) -> list[int]:
+        return [_num_tokens(held) for held in self.pins]
+
+    @property
+    def mean_tokens(self) -> Fraction:
+        return Fraction(self.num_tokens, sum(map(_num_sequences, self.pins)))
+
+    def leaves(self, wanted: Fraction, budget: int) -> Iterator[Leaf]:
+        """Yield what is planned of it when it is to give `wanted` tokens of a stream of `budget`."""
+        if not wanted:
+            raise ValueError(
+                f"component {self.component.name!r} gets no token: its group weighs 0 in every phase; leave it out"
+            )
+        upsampling, shares = self.component.upsampling, [Fraction(1)]
+        if upsampling is not None:
+            shares = bucket_shares(upsampling, self.bucket_tokens, wanted=wanted, max_epochs=self.max_epochs)
+        weight = float(wanted / budget) if self.component.weight is None else self.component.weight
+        for number, name in enumerate(leaf_names(self.component)):
+            yield Leaf(
+                name=name,
+                source=self.number,
+                share=shares[number],
+                pins=self.pins[number],
+                weight=weight if upsampling is None else float(shares[number] * exact(weight)),
+                max_epochs=self.component.max_epochs,
+                min_epochs=0.0 if upsampling else self.component.min_epochs,
+                group=self.component.group,
+                language=self.component.language,
+                is_synthetic=self.component.is_synthetic,
+                drawn=self.drawn[number],
+            )
+
+
+def leaf_names(component: Component) -> list[str]:
+    """Return the names under which a component is planned."""
+    if component.upsampling is None:
+        return [component.name]
+    return [f"{component.name}:{bucket.name}" for bucket in component.upsampling.buckets]
+
+
+def find_sources(mixture: Mixture, inventory: Inventory, past: Past | None) -> list[Source]:
+    """Return what the lake holds of each component; of one that was read before, what was read.
+
+    Raises ValueError for one that is missing, empty, packed to another length or by another tokenizer, or read twice.
+    """
+    sources = [_find(inventory, past, number, one) for number, one in enumerate(mixture.components)]
+    named = {
+        name: held for source in sources for name, held in zip(leaf_names(source.component), source.pins, strict=True)
+    }
+    _check_pins(mixture, named)
+    if past:
+        named = {leaf.name: leaf.pins for leaf in past.unused({*named})} | named
+    _check_tokenizer(mixture, named)
+    _check_disjoint(named)
+    return sources
+
+
+def _find(inventory: Inventory, past: Past | None, number: int, component: Component) -> Source:
+    asked: list[tuple[str, Sequence[str] | None]] = [(component.table, component.partitions)]
+    if component.upsampling is not None:
+        asked = [(bucket.table or component.table, bucket.partitions) for bucket in component.upsampling.buckets]
+    names = leaf_names(component)
+    try:
+        pins = [
+            (past.pins(name, table, partitions) if past else None) or inventory.select(table, partitions)
+            for name, (table, partitions) in zip(names, asked, strict=True)
+        ]
+    except ValueError as error:
+        raise ValueError(f"component {component.name!r} cannot be read: {error}") from error
+    drawn = tuple(past.drawn.get(name, 0) if past else 0 for name in names)
+    return Source(number=number, component=component, pins=tuple(pins), drawn=drawn)
+
+
+def _check_pins(mixture: Mixture, named: dict[str, Pins]) -> None:
+    for name, held in named.items():
+        table = held[0].table
+        if _num_tokens(held) == 0:
+            partitions = shown([pin.partition for pin in held])
+            raise ValueError(f"component {name!r} is empty: {table} holds no token in {partitions}; leave it out")
+        lengths = sorted({pin.sequence_length for pin in held})
+        if lengths != [mixture.sequence_length]:
+            raise ValueError(
+                f"component {name!r} is packed to {lengths} tokens, mixture {mixture.name!r} wants "
+                f"{mixture.sequence_length}; pack the table again or change sequence_length"
+            )
+
+
+def _check_tokenizer(mixture: Mixture, named: dict[str, Pins]) -> None:
+    users: dict[str, dict[str, list[str]]] = {}
+    for name, held in named.items():
+        for pin in held:
+            users.setdefault(pin.tokenizer, {}).setdefault(name, []).append(pin.partition)
+    if len(users) > 1:
+        spelled = [
+            f"{tokenizer} made {'; '.join(f'{name} ({shown(partitions)})' for name, partitions in sorted(made.items()))}"
+            for tokenizer, made in sorted(users.items())
+        ]
+        raise ValueError(
+            f"mixture {mixture.name!r} needs one tokenizer, got {len(users)}: {'. '.join(spelled)}. "
+            "Tokenize the tables again with one file"
+        )
+
+
+def _check_disjoint(named: dict[str, Pins]) -> None:
+    owners: dict[tuple[str, str], str] = {}
+    for name, held in named.items():
+        for pin in held:
+            owner = owners.setdefault((pin.table, pin.partition), name)
+            if owner != name:
+                raise ValueError(
+                    f"partition {pin.partition!r} of {pin.table} is in components {owner!r} and {name!r}: "
+                    "its epochs could not be capped; name each partition once"
+                )
+
+
+def _num_tokens(held: Pins) -> int:
+    return sum(pin.num_tokens for pin in held)
+
+
+def _num_sequences(held: Pins) -> int:
+    return max(1, sum(pin.num_sequences for pin in held))
