@@ -14,11 +14,11 @@ from corpusmill.curate.language_names import check_languages, meant_language
 from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.answer import AnswerForm, check_form
 from corpusmill.synthesize.check import Check
-from corpusmill.synthesize.generators.registry import Generator, generator_from_json, generator_to_json
+from corpusmill.synthesize.generators.registry import KINDS, Generator, generator_from_json, generator_to_json
 from corpusmill.synthesize.masking import MASKS
 from corpusmill.synthesize.prompt import DOCUMENT, prompt_name
 from corpusmill.synthesize.shares import EVERYTHING, Share, check_share
-from corpusmill.synthesize.spelling import plain, tuples
+from corpusmill.synthesize.spelling import plain, tuple_of, tuples
 
 MaskKind = Literal["formula", "code"]
 Preference = Literal["first", "prose"]
@@ -39,6 +39,7 @@ class SeedRule:
     """Which part of all documents: recipes of one dataset whose shares stand `side_by_side` never start from the same."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "languages", tuple_of(str, self.languages, where="languages"))
         check_share(self.share)
         if not 1 <= self.min_characters <= self.max_characters:
             raise ValueError(
@@ -68,6 +69,7 @@ class PrimaryInput:
     """What stands between the answers of two chunks; None takes the blanks that the seed has there."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "mask", tuple_of(str, self.mask, where="mask"))
         for limit in ("max_characters", "max_chunks"):
             if (value := getattr(self, limit)) is not None and value < 1:
                 raise ValueError(f"{limit} must be at least 1 or None for no limit, got {value}")
@@ -92,6 +94,9 @@ class SecondaryInputs:
 
     exemplars: tuple[Exemplar, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exemplars", tuple_of(Exemplar, self.exemplars, where="exemplars"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +132,25 @@ class Recipe:
     output: OutputRule = OutputRule()
 
     def __post_init__(self) -> None:
-        given = {DOCUMENT, *map(prompt_name, self.metadata), *self.secondary.words}
+        object.__setattr__(self, "metadata", tuple_of(str, self.metadata, where=f"metadata of recipe {self.name!r}"))
+        object.__setattr__(
+            self, "verifiers", tuple_of(Check, self.verifiers, where=f"verifiers of recipe {self.name!r}")
+        )
+        if not isinstance(self.generator, tuple(KINDS.values())):
+            raise ValueError(
+                f"recipe {self.name!r} needs a generator, such as PromptGenerator(...), got {self.generator!r:.200}"
+            )
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse a prompt that names what nobody gives, and a `$name` that is given twice."""
+        names = [DOCUMENT, *map(prompt_name, self.metadata), *self.secondary.words]
+        given = set(names)
+        if twice := sorted(name for name in given if names.count(name) > 1):
+            raise ValueError(
+                f"recipe {self.name!r} gives {_names(twice)} more than once: the document, each column of `metadata` and "
+                "each of `secondary.words` need a name of their own"
+            )
         asked = self.generator.names()
         if unknown := sorted(asked - given):
             raise ValueError(

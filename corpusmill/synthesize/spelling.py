@@ -1,8 +1,10 @@
 """Frozen values and their spelling in JSON: tuples become lists and back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+_Item = TypeVar("_Item")
 
 
 def plain(value: Any) -> Any:
@@ -12,6 +14,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def tuple_of(kind: type[_Item], values: Iterable[_Item], *, where: str) -> tuple[_Item, ...]:
+    """Return `values` as a tuple; raises ValueError when they are one value alone, or are not all of this kind."""
+    listed = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
+    if listed is None or not all(isinstance(item, kind) for item in listed):
+        raise ValueError(f"{where} takes a tuple of {kind.__name__}, as (one,) or (one, two); got {values!r:.200}")
+    return listed
 
 
 def tuples(value: Mapping[str, Any]) -> dict[str, Any]:

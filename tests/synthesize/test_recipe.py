@@ -79,6 +79,50 @@ REFUSED = {
         "takes no parameters; unknown here: strict",
     ),
     "a parameter it needs": (lambda: check("length_ratio", minimum=1), "missing: maximum"),
+    "a text for a number": (
+        lambda: check("not_copied", max_share="a lot"),
+        "'not_copied' takes max_share as a number, got 'a lot'",
+    ),
+    "a flag for a number": (lambda: check("fact_list", min_facts=True), "min_facts as a whole number, got True"),
+    "a number for a flag": (lambda: check("same_interface", compare_annotations=1), "as True or False, got 1"),
+    "a share above 1": (lambda: check("not_copied", max_share=7), "max_share as a share from 0 to 1, got 7"),
+    "a share that is no number": (lambda: check("not_copied", max_share=float("nan")), "from 0 to 1, got nan"),
+    "fewer than none": (lambda: check("fact_list", min_facts=-3), "min_facts as a number that is at least 0, got -3"),
+    "half a fact": (lambda: check("fact_list", min_facts=2.5), "min_facts as a whole number, got 2.5"),
+    "no column's name": (lambda: check("behaves_as_before", tests=3), "tests as a text or None, got 3"),
+    "a verifier by name alone": (
+        lambda: recipe(verifiers=("not_copied",)),
+        r"verifiers of recipe '.*' takes a tuple of Check.*got \('not_copied',\)",
+    ),
+    "one verifier without its tuple": (
+        lambda: recipe(verifiers=check("compiles")),
+        r"takes a tuple of Check, as \(one,\)",
+    ),
+    "one language without its tuple": (
+        lambda: SeedRule(max_characters=8, languages="en"),
+        "languages takes a tuple of str.*got 'en'",
+    ),
+    "one column without its tuple": (
+        lambda: recipe(metadata="title"),
+        "metadata of recipe .* tuple of str.*got 'title'",
+    ),
+    "one mask without its tuple": (lambda: PrimaryInput(mask="formula"), "mask takes a tuple of str.*got 'formula'"),
+    "one exemplar without its tuple": (
+        lambda: SecondaryInputs(exemplars=Exemplar(document="a", answer="b")),
+        "exemplars takes a tuple of Exemplar",
+    ),
+    "a generator by name": (
+        lambda: recipe(generator="prompt"),
+        r"needs a generator, such as PromptGenerator\(\.\.\.\), got",
+    ),
+    "a word in the document's place": (
+        lambda: recipe(secondary=SecondaryInputs(words={"document": "x"})),
+        r"gives \$document more than once",
+    ),
+    "a word and a column of one name": (
+        lambda: recipe(metadata=("title",), secondary=SecondaryInputs(words={"title": "x"})),
+        r"gives \$title more than once",
+    ),
     "code run on a chunk": (lambda: Check(verifier="behaves_as_before", scope="chunk"), "scope 'chunk'"),
     "an unknown mask": (lambda: PrimaryInput(mask=("names",)), "cannot mask names; there are: code, formula"),
     "an unknown form": (lambda: OutputRule(form="xml"), "'xml'; there are: text, code_block"),

@@ -18,7 +18,7 @@ from corpusmill.synthesize.check import Check, check_steps, step_refusal
 from corpusmill.synthesize.generators.wording import refuse_exemplars
 from corpusmill.synthesize.prompt import CONTROL_TOKENS, DOCUMENT, delimited, render_messages, template_names
 from corpusmill.synthesize.sampling import Sampling
-from corpusmill.synthesize.spelling import plain
+from corpusmill.synthesize.spelling import plain, tuple_of
 
 ITEM, CONTEXT, ANSWER = "item", "context", "answer"
 _RESERVED = (DOCUMENT, ITEM, CONTEXT, ANSWER, "failed")
@@ -51,7 +51,7 @@ class Step:
     """How an item and its answer stand in the step's text, such as `## $item\\n\\n$answer`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checks", tuple(self.checks))
+        object.__setattr__(self, "checks", tuple_of(Check, self.checks, where=f"checks of step {self.name!r}"))
         if not self.name.isidentifier() or self.name in _RESERVED:
             raise ValueError(
                 f"a step is named like a variable and not {', '.join(_RESERVED)}, for its name is a $name; got {self.name!r}"
@@ -92,8 +92,8 @@ class ChainGenerator:
     """The steps whose texts, joined by blank lines, are the chain's text; the last one where none is named."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", tuple(self.steps))
-        object.__setattr__(self, "output", tuple(self.output))
+        object.__setattr__(self, "steps", tuple_of(Step, self.steps, where="a chain"))
+        object.__setattr__(self, "output", tuple_of(str, self.output, where="output of a chain"))
         names = [step.name for step in self.steps]
         if not names or len(set(names)) != len(names):
             raise ValueError(f"a chain needs steps with different names, got {', '.join(names) or 'none'}")

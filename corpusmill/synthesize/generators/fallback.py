@@ -9,7 +9,7 @@ from corpusmill.synthesize.asking import Answer, Ask, Finished, GivenUp, Materia
 from corpusmill.synthesize.check import Check, check_steps, step_refusal
 from corpusmill.synthesize.chunk import chunk_spans, stitch
 from corpusmill.synthesize.masking import PLACEHOLDER
-from corpusmill.synthesize.spelling import plain
+from corpusmill.synthesize.spelling import plain, tuple_of
 from corpusmill.synthesize.together import together
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class FallbackGenerator:
     """Cut the primary input into chunks of at most so many characters for the second; None gives it whole."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checks", tuple(self.checks))
+        object.__setattr__(self, "checks", tuple_of(Check, self.checks, where="checks of a fallback"))
         check_steps(self.checks, where="a fallback")
         if self.max_characters is not None and self.max_characters < 1:
             raise ValueError(f"max_characters must be at least 1 or None for the whole, got {self.max_characters}")

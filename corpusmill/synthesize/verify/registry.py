@@ -22,6 +22,7 @@ from corpusmill.synthesize.verify.length import length_ratio
 from corpusmill.synthesize.verify.lints import lints
 from corpusmill.synthesize.verify.near_seed import near_seed
 from corpusmill.synthesize.verify.numbers import numbers_preserved
+from corpusmill.synthesize.verify.parameter_values import wanted_instead
 from corpusmill.synthesize.verify.personal_data import no_pii_added
 from corpusmill.synthesize.verify.program import same_program
 from corpusmill.synthesize.verify.question_answer import question_answer
@@ -67,12 +68,25 @@ EXECUTES = behaves_as_before.__name__
 
 
 def check_parameters(verifier: str, parameters: Mapping[str, Any], *, scope: str) -> None:
-    """Raise ValueError when there is no such verifier, or it does not take these parameters or this scope."""
+    """Raise ValueError when there is no such verifier, or it does not take these parameters, values or this scope."""
     if verifier not in VERIFIERS:
         raise ValueError(f"there is no verifier {verifier!r}; there are: {', '.join(sorted(VERIFIERS))}")
     if scope not in ("chunk", "document") or (verifier == EXECUTES and scope != "document"):
         raise ValueError(f"verifier {verifier!r} cannot run with scope {scope!r}")
-    taken = {name: item for name, item in inspect.signature(VERIFIERS[verifier]).parameters.items() if name != "case"}
+    taken = taken_parameters(verifier)
+    _check_names(verifier, parameters, taken)
+    for name, value in parameters.items():
+        if wanted := wanted_instead(name, value, taken[name].annotation):
+            raise ValueError(f"verifier {verifier!r} takes {name} as {wanted}, got {value!r:.200}")
+
+
+def taken_parameters(verifier: str) -> dict[str, inspect.Parameter]:
+    """Return what a verifier takes besides the case, by name."""
+    taken = inspect.signature(VERIFIERS[verifier]).parameters
+    return {name: item for name, item in taken.items() if name != "case"}
+
+
+def _check_names(verifier: str, parameters: Mapping[str, Any], taken: Mapping[str, inspect.Parameter]) -> None:
     unknown = sorted(set(parameters) - set(taken))
     missing = sorted(name for name, item in taken.items() if item.default is item.empty and name not in parameters)
     if unknown or missing:
