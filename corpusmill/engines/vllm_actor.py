@@ -1,7 +1,7 @@
 """One vLLM engine inside one Ray actor: requests of all clients join one running batch and leave it one by one.
 
-The actor steps vLLM in a thread of its own and never starts another process, so nothing is left when it is killed. Any
-error of vLLM itself ends the process; Ray then starts it again, a bounded number of times. A request that the chat
+The actor builds and steps vLLM in a thread of its own and never starts another process, so nothing is left when it is killed.
+Any error of vLLM's steps ends the process; Ray then starts it again, a bounded number of times. A request that the chat
 template, the window or the sampling settings refuse is answered with its failure before it gets near the batch.
 """
 
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,19 +39,17 @@ class VllmActor:
     """Answers requests with one vLLM engine. Its methods are coroutines, so that Ray runs many of them at once."""
 
     def __init__(self, engine_args: dict[str, Any]) -> None:
-        from vllm import EngineArgs
-        from vllm.v1.engine.llm_engine import LLMEngine
-
-        threading.excepthook = _end_process
-        self._engine = LLMEngine.from_engine_args(EngineArgs(**engine_args))
-        self._tokenizer = self._engine.get_tokenizer()
-        self._window = self._engine.model_config.max_model_len
         self._arrivals: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._running: dict[str, _Job] = {}
         self._numbers = itertools.count()
         self._num_steps = 0
         self._heard: dict[str, float] = {}
-        threading.Thread(target=self._step_for_ever, name="vllm", daemon=True).start()
+        threading.excepthook = _end_process
+        built: Future[Any] = Future()
+        threading.Thread(target=self._build_and_step, args=(engine_args, built), name="vllm", daemon=True).start()
+        self._engine = built.result()
+        self._tokenizer = self._engine.get_tokenizer()
+        self._window = self._engine.model_config.max_model_len
 
     async def ready(self) -> dict[str, Any]:
         """Return what this engine is, once it can answer."""
@@ -68,6 +67,10 @@ class VllmActor:
         """Note that `client` still waits, and return the number of steps so far: an engine that stands still is stuck."""
         self._heard[client] = time.monotonic()
         return self._num_steps
+
+    async def leave(self, client: str) -> None:
+        """Note that `client` waits no more: what it asked is thrown out of the batch."""
+        self._heard[client] = float("-inf")
 
     async def answer(self, client: str, request: dict[str, Any], sampling: dict[str, Any]) -> Completion | None:
         """Return the completion of one request (`request_id`, `messages`, `schema`), or None when its client fell silent."""
@@ -111,7 +114,19 @@ class VllmActor:
         except (TemplateError, UnicodeEncodeError) as error:
             raise _Refused(f"the messages cannot become a prompt: {error}") from error
 
-    def _step_for_ever(self) -> None:
+    def _build_and_step(self, engine_args: dict[str, Any], built: "Future[Any]") -> None:
+        """Build the engine, hand it over, and step it for ever.
+
+        In one thread, because every thread that computes has OpenMP threads of its own: where there are more of them than
+        cores, they sleep instead of spinning when they wait for one another, hundreds of times a step. That took a sixth
+        of the throughput of two cores.
+        """
+        try:
+            self._engine = _build(engine_args)
+        except BaseException as error:  # noqa: BLE001 - raised by who waits for it
+            built.set_exception(error)
+            return
+        built.set_result(self._engine)
         while True:
             self._admit()
             self._forget_abandoned()
@@ -147,6 +162,13 @@ class VllmActor:
     def _finish(self, output: Any) -> None:
         job = self._running.pop(output.request_id)
         job.loop.call_soon_threadsafe(job.done.set_result, output.outputs[0])
+
+
+def _build(engine_args: dict[str, Any]) -> Any:
+    from vllm import EngineArgs
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    return LLMEngine.from_engine_args(EngineArgs(**engine_args))
 
 
 class _Refused(ValueError):
