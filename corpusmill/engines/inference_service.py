@@ -17,7 +17,8 @@ from typing import Any, Literal, Self
 
 from corpusmill.engines.model import Model
 from corpusmill.engines.ray_connection import start_cluster
-from corpusmill.engines.ray_vllm_driver import await_return
+from corpusmill.engines.ray_vllm_calls import await_return
+from corpusmill.engines.ray_vllm_connection import Driver
 from corpusmill.engines.service import EngineStartError
 from corpusmill.engines.tuning import UNTUNED, EngineTuning
 from corpusmill.engines.vllm_actor import VllmActor
@@ -121,6 +122,7 @@ class InferenceService:
         self._link: Path | None = None
         self._engines: dict[str, Any] = {}
         self._pings: dict[str, Any] = {}
+        self._driver: Driver | None = None
         self.endpoint: dict[str, Any] = {}
 
     def start(self) -> None:
@@ -130,7 +132,9 @@ class InferenceService:
         for number in range(self._settings.num_engines):
             name = f"engine-{number}"
             self._engines[name] = _start_engine(name, self._settings)
+        self._driver = self._start_driver()
         facts = self._await_engines(self._settings.startup_seconds - (time.monotonic() - started))
+        self._await_driver(self._driver, self._settings.startup_seconds - (time.monotonic() - started))
         self.endpoint = self._describe(facts)
         self._pings = {name: await_return(engine) for name, engine in self._engines.items()}
         print(f"{len(facts)} engines answer after {time.monotonic() - started:.0f} s", flush=True)
@@ -142,11 +146,13 @@ class InferenceService:
                 print(f"{name} is dead and will not be started again", flush=True)
             else:
                 self._pings[name] = await_return(self._engines[name])
-        return bool(self._pings)
+        return bool(self._pings) and self._driver is not None and self._driver.keep_running()
 
     def stop(self) -> None:
         import ray
 
+        if self._driver is not None:
+            self._driver.end()
         for engine in self._engines.values():
             ray.kill(engine)
         ray.shutdown()
@@ -170,13 +176,35 @@ class InferenceService:
             reason = str(error).strip().rpartition("\n")[2]
             raise EngineStartError(f"an engine could not start: {reason}\n{self._log_tails()}") from error
 
-    def _describe(self, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
-        fact = next(iter(facts.values()))
+    def _start_driver(self) -> Driver:
+        """Start the process that clients ask."""
+        assert self._link is not None
+        return Driver(
+            self._cluster(),
+            address=self._link / "asks",
+            log=self._folder / "driver.log",
+            max_restarts=self._settings.max_restarts,
+        )
+
+    def _await_driver(self, driver: Driver, seconds: float) -> None:
+        if not driver.await_clients(max(seconds, 1)):
+            raise EngineStartError(f"the process that talks to Ray does not answer\n{_tail(driver.log)}")
+
+    def _cluster(self) -> dict[str, Any]:
         return {
             "address": self._address,
             "namespace": NAMESPACE,
             "token_file": str(self._token_file),
-            "engines": sorted(facts),
+            "engines": sorted(self._engines),
+        }
+
+    def _describe(self, facts: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        fact = next(iter(facts.values()))
+        assert self._driver is not None
+        return {
+            **self._cluster(),
+            "socket": str(self._driver.address),
+            "socket_log": str(self._driver.log),
             "window": requests_held(fact["max_num_seqs"]),
             "startup_seconds": self._settings.startup_seconds,
             "identity": self._settings.model.identity(engine_name(self._settings, fact)).to_json(),

@@ -1,254 +1,93 @@
-"""The process that talks to Ray for one client: deals requests out to the engines and gathers what they answer.
+"""The process that talks to Ray for all clients of one inference server: takes their orders over a local socket.
 
-Every engine holds up to `window` requests of a call at a time, and gets the next one when one comes back, so its batch
-stays full. When an engine dies, the requests that it held, and only those, go to the others; Ray starts it again, and
-it gets work as soon as it answers. What ends a call: all engines are gone, or none that should answer makes progress.
-
-It is a process of its own because Ray ends a process whose cluster is gone. It reads lines of JSON, each with a number, and
-answers each with one that has the same number, in a thread of its own; it ends when its input ends, in the middle of
-calls, too.
+It is a process of its own because Ray ends a process whose cluster is gone, and one for all clients because Ray takes a second
+or more to join. A client writes lines of JSON, each with a number, and gets for each a line with the same number.
+Orders begin in the order in which they came and end in any. When a client's line ends, in the middle of calls, too, the
+engines throw its requests out. The process ends with its input, which the server holds open.
 """
 
 import json
 import os
-import queue
+import socket
 import sys
 import threading
-import time
-import uuid
-from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from corpusmill.engines.inference import Completion, EngineDeadError
+from corpusmill.engines.inference import EngineDeadError
 from corpusmill.engines.ray_connection import join_cluster
-
-ATTEND_SECONDS = 5.0
-"""How often engines are told that somebody waits, and asked how far they are."""
+from corpusmill.engines.ray_vllm_calls import Call, Engine, Patience, Restarts, await_return, find_engines
 
 
-@dataclass(frozen=True, kw_only=True)
-class Patience:
-    """How much an engine gets to do, and how long it may take."""
-
-    window: int
-    """Requests that one engine holds for one call."""
-    no_progress_seconds: float
-    startup_seconds: float
-    """For an engine that is started again."""
-
-
-@dataclass(kw_only=True)
-class Engine:
-    """One engine as a call sees it."""
-
-    name: str
-    actor: Any
-    asked: dict[Any, int] = field(default_factory=dict)
-    """Answers on their way -> number of the request."""
-    probe: Any = None
-    """Set while the engine is down or was never heard: comes back when it answers."""
-    attended: Any = None
-    num_steps: int = -1
-    moved: float = field(default_factory=time.monotonic)
-    """When it last answered, took a step, or was asked for the first time."""
-
-
-class Restarts:
-    """When each engine was ended because it stood still: of several calls that see it, one ends it."""
-
-    def __init__(self) -> None:
-        self._ended: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def is_first(self, name: str, *, since: float, now: float) -> bool:
-        """Return whether nobody ended the engine after `since`, and take note that it is ended now."""
-        with self._lock:
-            if self._ended.get(name, float("-inf")) > since:
-                return False
-            self._ended[name] = now
-            return True
-
-
-class Call:
-    """One `generate`: the requests that wait, the engines that work, the answers that came."""
-
-    def __init__(
-        self,
-        engines: list[Engine],
-        *,
-        requests: list[dict[str, Any]],
-        sampling: dict[str, Any],
-        patience: Patience,
-        restarts: "Restarts",
-    ) -> None:
-        self.engines = engines
-        self.requests = requests
-        self.sampling = sampling
-        self.patience = patience
-        self.restarts = restarts
-        self.client = uuid.uuid4().hex
-        self.waiting = deque(range(len(requests)))
-        self.completions: list[Completion | None] = [None] * len(requests)
-        self.num_open = len(requests)
-        self.attend_at = 0.0
-        self.losses: list[str] = []
-
-    def run(self) -> list[Completion]:
-        while self.num_open:
-            if not self.engines:
-                raise EngineDeadError(self._obituary())
-            self._deal_out()
-            self._attend()
-            for ref in self._arrivals():
-                self._take(ref)
-            self._end_stuck_engines()
-        return [completion for completion in self.completions if completion is not None]
-
-    def _deal_out(self) -> None:
-        able = [engine for engine in self.engines if engine.probe is None]
-        while self.waiting and able:
-            engine = min(able, key=lambda engine: len(engine.asked))
-            if len(engine.asked) >= self.patience.window:
-                return
-            if not engine.asked:
-                engine.moved = time.monotonic()
-            number = self.waiting.popleft()
-            engine.asked[engine.actor.answer.remote(self.client, self.requests[number], self.sampling)] = number
-
-    def _attend(self) -> None:
-        """Tell the engines that this client lives, which also brings back how many steps they took."""
-        if time.monotonic() < self.attend_at:
-            return
-        self.attend_at = time.monotonic() + ATTEND_SECONDS
-        for engine in self.engines:
-            if engine.probe is None and engine.attended is None:
-                engine.attended = engine.actor.attend.remote(self.client)
-
-    def _arrivals(self) -> list[Any]:
-        import ray
-
-        refs = [ref for engine in self.engines for ref in (*engine.asked, engine.probe, engine.attended) if ref]
-        some, rest = ray.wait(refs, num_returns=1, timeout=ATTEND_SECONDS)
-        more = ray.wait(rest, num_returns=len(rest), timeout=0)[0] if some and rest else []
-        return [*some, *more]
-
-    def _take(self, ref: Any) -> None:
-        import ray
-
-        engine = next(one for one in self.engines if ref in one.asked or ref in (one.probe, one.attended))
-        try:
-            value = ray.get(ref)
-        except ray.exceptions.RayActorError as error:
-            self._lose(engine, ref, error)
-            return
-        if ref in engine.asked:
-            self._note_answer(engine.asked.pop(ref), value)
-            engine.moved = time.monotonic()
-        elif ref == engine.probe:
-            engine.probe, engine.num_steps, engine.moved = None, -1, time.monotonic()
-        else:
-            engine.attended = None
-            if value != engine.num_steps:
-                engine.num_steps, engine.moved = value, time.monotonic()
-
-    def _note_answer(self, number: int, completion: Completion | None) -> None:
-        if completion is None:  # this process was silent for so long that the engine gave it up
-            self.waiting.append(number)
-            return
-        self.completions[number] = completion
-        self.num_open -= 1
-
-    def _lose(self, engine: Engine, ref: Any, error: Exception) -> None:
-        """Take back the request of `ref`; look for the engine's return, or strike it out when it will not return."""
-        if ref in engine.asked:
-            self.waiting.appendleft(engine.asked.pop(ref))
-        elif ref == engine.attended:
-            engine.attended = None
-        if ref == engine.probe:
-            self._strike_out(engine, str(error))
-        elif engine.probe is None:
-            self.losses.append(f"{engine.name}: {_first_line(error)}")
-            engine.probe, engine.moved = await_return(engine.actor), time.monotonic()
-
-    def _strike_out(self, engine: Engine, reason: str) -> None:
-        self.losses.append(f"{engine.name} will not return: {reason}")
-        self.waiting.extendleft(engine.asked.values())
-        self.engines.remove(engine)
-
-    def _end_stuck_engines(self) -> None:
-        import ray
-
-        now = time.monotonic()
-        for engine in list(self.engines):
-            if engine.probe is not None and now - engine.moved > self.patience.startup_seconds:
-                self._strike_out(engine, f"it did not come back within {self.patience.startup_seconds:.0f} s")
-            elif engine.probe is None and engine.asked and now - engine.moved > self.patience.no_progress_seconds:
-                self.losses.append(
-                    f"{engine.name}: no step within {self.patience.no_progress_seconds:.0f} s, restarted"
-                )
-                if self.restarts.is_first(engine.name, since=engine.moved, now=now):
-                    ray.kill(engine.actor, no_restart=False)
-                engine.moved = now
-
-    def _obituary(self) -> str:
-        told = "\n".join(f"  {loss}" for loss in self.losses[-10:])
-        return (
-            f"no inference engine is left; {len(self.completions) - self.num_open} of {len(self.completions)} requests "
-            f"of this call were answered. Committed answers stay good; run again to go on.\n{told}"
-        )
-
-
-def await_return(actor: Any) -> Any:
-    """Return the promise of a word from an engine: kept while it is started again, broken when it is gone for good."""
-    return actor.ready.options(max_task_retries=-1).remote()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
-def find_engines(endpoint: dict[str, Any]) -> list[Engine]:
-    """Return the engines that are not gone for good: Ray forgets the names of those."""
-    import ray
-
-    found = []
-    for name in endpoint["engines"]:
-        try:
-            found.append(Engine(name=name, actor=ray.get_actor(name, namespace=endpoint["namespace"])))
-        except ValueError:
-            continue
-    return found
-
-
-def main(endpoint: dict[str, Any], patience: Patience) -> None:
-    """Answer the lines of this process's input until it ends."""
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_read_lines, args=(lines,), daemon=True).start()
-    answers = _take_standard_output()
+def main(endpoint: dict[str, Any], address: Path) -> None:
+    """Serve clients at the socket `address` until this process's input ends."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
     join_cluster(endpoint)
+    os.umask(0o077)  # whoever may write to the socket may ask
     restarts = Restarts()
-    printing = threading.Lock()
-
-    def reply(order: dict[str, Any]) -> None:
-        told = _answer(order, endpoint, patience, restarts)
-        with printing:
-            print(json.dumps({"number": order["number"], "reply": told}), file=answers, flush=True)
-
-    while True:
-        threading.Thread(target=reply, args=(json.loads(lines.get()),), daemon=True).start()
+    with socket.socket(socket.AF_UNIX) as listener:
+        address.unlink(missing_ok=True)
+        listener.bind(str(address))
+        listener.listen()
+        while True:
+            line, _ = listener.accept()
+            threading.Thread(target=_Client(line, endpoint, restarts).serve, daemon=True).start()
 
 
-def _answer(
-    order: dict[str, Any], endpoint: dict[str, Any], patience: Patience, restarts: "Restarts"
-) -> dict[str, Any]:
-    engines = find_engines(endpoint)
-    if order["ask"] == "pids":
-        return {"pids": _pids(engines)}
-    try:
+class _Client:
+    """One client, as long as its line holds."""
+
+    def __init__(self, line: socket.socket, endpoint: dict[str, Any], restarts: Restarts) -> None:
+        self._line = line
+        self._endpoint = endpoint
+        self._restarts = restarts
+        self._gone = threading.Event()
+        self._answers = line.makefile("w", encoding="utf-8")
+        self._writing = threading.Lock()
+
+    def serve(self) -> None:
+        """Begin the client's orders one after the other, until its line ends."""
+        with self._line, self._line.makefile("r", encoding="utf-8") as orders:
+            try:
+                for order in orders:
+                    self._begin(json.loads(order))
+            except OSError as error:
+                print(f"a client's line broke: {error}", file=sys.stderr, flush=True)
+            finally:
+                self._gone.set()
+
+    def _begin(self, order: dict[str, Any]) -> None:
+        engines = find_engines(self._endpoint)
+        if order["ask"] == "pids":
+            self._in_thread(lambda: self._reply(order, {"pids": _pids(engines)}))
+            return
         call = Call(
-            engines, requests=order["requests"], sampling=order["sampling"], patience=patience, restarts=restarts
+            engines,
+            requests=order["requests"],
+            sampling=order["sampling"],
+            patience=Patience(**order["patience"]),
+            restarts=self._restarts,
+            gone=self._gone,
         )
+        call.begin()
+        self._in_thread(lambda: self._reply(order, _outcome(call)))
+
+    def _in_thread(self, work: Any) -> None:
+        threading.Thread(target=work, daemon=True).start()
+
+    def _reply(self, order: dict[str, Any], told: dict[str, Any]) -> None:
+        with self._writing:
+            if self._gone.is_set():
+                return
+            try:
+                print(json.dumps({"number": order["number"], "reply": told}), file=self._answers, flush=True)
+            except OSError:
+                self._gone.set()
+
+
+def _outcome(call: Call) -> dict[str, Any]:
+    try:
         return {"completions": [asdict(completion) for completion in call.run()]}
     except EngineDeadError as error:
         return {"dead": str(error)}
@@ -261,18 +100,10 @@ def _pids(engines: list[Engine]) -> dict[str, int]:
     return {name: ray.get(fact)["pid"] for name, fact in facts.items()}
 
 
-def _read_lines(lines: "queue.SimpleQueue[str]") -> None:
-    for line in sys.stdin:
-        lines.put(line)
+def _end_with_input() -> None:
+    sys.stdin.read()
     os._exit(0)
 
 
-def _take_standard_output() -> Any:
-    """Return the standard output for answers alone; what else is printed here goes to standard error."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    return answers
-
-
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]), Patience(**json.loads(sys.argv[2])))
+    main(json.loads(sys.argv[1]), Path(sys.argv[2]))

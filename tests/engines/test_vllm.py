@@ -177,6 +177,48 @@ def test_case_14_a_killed_engine_costs_no_request_and_comes_back(engine):
     assert after["engine-0"] != before["engine-0"] and after["engine-1"] == before["engine-1"]
 
 
+def test_what_a_client_that_left_had_asked_is_thrown_out(server, engine):
+    workers = [psutil.Process(pid) for pid in engine.pids().values()]
+    other, idle = RayVllmEngine(server.endpoint), seconds_worked(workers)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        asking = pool.submit(other.generate, ask(*["Tell a long story."] * 64), Sampling(max_tokens=400))
+        wait_until(lambda: seconds_worked(workers) > idle + 0.5)
+        other.close()
+        with pytest.raises(EngineDeadError):
+            asking.result()
+    wait_until(lambda: not any(is_working(worker) for worker in workers), seconds=60)
+
+
+def test_a_killed_driver_ends_the_call_and_is_started_again(server, engine):
+    (driver,) = drivers(server)
+    workers = [psutil.Process(pid) for pid in engine.pids().values()]
+    idle = seconds_worked(workers)
+
+    def kill_driver() -> None:
+        wait_until(lambda: seconds_worked(workers) > idle + 0.5)
+        driver.kill()
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        killing = pool.submit(kill_driver)
+        with pytest.raises(EngineDeadError, match="run again to go on"):
+            engine.generate(ask(*["Tell a long story."] * 8), Sampling(max_tokens=200))
+        killing.result()
+    assert all(completion.answer for completion in engine.generate(ask("Hi."), SHORT))
+    assert drivers(server) != [driver]
+
+
+def drivers(server: Server) -> list[psutil.Process]:
+    """Return the processes of the server that talk to Ray for its clients."""
+    found = host_processes(server.record.host_id, server.record.process)
+    return [process for process in found if "corpusmill.engines.ray_vllm_driver" in process.cmdline()]
+
+
+def is_working(process: psutil.Process) -> bool:
+    before = process.cpu_times().user
+    time.sleep(1)
+    return process.cpu_times().user > before + 0.3
+
+
 def test_case_16_an_engine_that_stands_still_is_restarted(server):
     engine = RayVllmEngine(server.endpoint, no_progress_seconds=20)
     before = engine.pids()
