@@ -48,6 +48,9 @@ class ChatRequest:
                     f"got keys {sorted(message)} and role {message.get('role')!r}"
                 )
 
+    def to_json(self) -> dict[str, Any]:
+        return {"request_id": self.request_id, "messages": list(self.messages), "schema": self.schema}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:

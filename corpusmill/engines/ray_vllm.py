@@ -40,10 +40,7 @@ class RayVllmEngine:
         """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
         if not requests:
             return []
-        asked = [
-            {"request_id": request.request_id, "messages": list(request.messages), "schema": request.schema}
-            for request in requests
-        ]
+        asked = [request.to_json() for request in requests]
         patience = asdict(self._patience)
         told = self._ask({"ask": "generate", "requests": asked, "sampling": sampling.to_json(), "patience": patience})
         if "dead" in told:

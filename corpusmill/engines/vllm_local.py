@@ -62,8 +62,7 @@ class LocalVllmEngine:
 
     async def _answer(self, request: ChatRequest, sampling: dict[str, Any]) -> Completion:
         async with self._places:
-            asked = {"request_id": request.request_id, "messages": list(request.messages)}
-            completion = await self._actor.answer(CLIENT, asked, sampling)
+            completion = await self._actor.answer(CLIENT, request.to_json(), sampling)
         assert completion is not None, "an engine that is attended gives nobody up"
         return completion
 

@@ -1,5 +1,6 @@
 """What may be asked, and what an inference server accepts as settings."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,11 @@ def test_sampling_survives_json():
 def test_impossible_sampling_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Sampling(**{"max_tokens": 8, **wrong})
+
+
+def test_a_request_survives_json_with_its_schema():
+    request = ChatRequest(request_id="a", messages=[{"role": "user", "content": "x"}], schema={"type": "object"})
+    assert ChatRequest(**json.loads(json.dumps(request.to_json()))) == request
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from corpusmill.engines.model import Model, prepare_model
 from corpusmill.engines.processes import end_host_processes, host_processes
 from corpusmill.engines.ray_vllm import RayVllmEngine
 from corpusmill.engines.service import EngineSettings, EngineStartError
+from corpusmill.engines.trials import VLLM, Budget, run_trial
 from corpusmill.synthesize.sampling import Sampling
 
 pytestmark = [pytest.mark.vllm, pytest.mark.ray, pytest.mark.slow]
@@ -227,6 +228,16 @@ def test_case_16_an_engine_that_stands_still_is_restarted(server):
     assert all(completion.answer for completion in completions)
     assert engine.pids()["engine-1"] != before["engine-1"]
     engine.close()
+
+
+def test_a_trial_of_settings_measures_a_real_engine(model):
+    mood = {"type": "object", "properties": {"mood": {"enum": ["glad", "sad"]}}, "required": ["mood"]}
+    asked = [request.to_json() for request in (*ask("Say hello."), replace(ask("How are you?")[0], schema=mood))]
+    group = {"sampling": Sampling(max_tokens=32).to_json(), "requests": asked}
+    service = InferenceSettings(model=model, max_model_len=WINDOW, kv_cache_gib=0.25, threads_per_engine=1)
+    found = run_trial(VLLM, service.to_json(), [group], budget=Budget(start_seconds=480, run_seconds=240))
+    assert "failure" not in found, found["message"]
+    assert found["answered"] == 2 and 0 < found["output_tokens"] <= 64 and all(found["beginnings"])
 
 
 def test_case_16_an_engine_that_cannot_start_says_so(model, tmp_path):
