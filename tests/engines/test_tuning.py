@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from corpusmill.engines import device
 from corpusmill.engines.inference_service import InferenceSettings, engine_args
 from corpusmill.engines.model import Model
 from corpusmill.engines.tuning import UNTUNED, EngineTuning
@@ -74,3 +75,18 @@ def test_a_label_names_what_is_set():
     assert EngineTuning(max_num_seqs=8, enforce_eager=False).label == "max_num_seqs=8, enforce_eager=false"
     assert EngineTuning().label == "vLLM's defaults"
     assert EngineTuning(quantization="fp8").model_suffix == "+fp8" and EngineTuning().model_suffix == ""
+
+
+def test_two_processors_of_one_name_are_two_devices_when_their_instructions_differ(tmp_path, monkeypatch):
+    facts = tmp_path / "cpuinfo"
+    monkeypatch.setattr(device, "CPU_FACTS", facts)
+    names = []
+    for flags in ("fpu avx2 avx512f", "fpu avx2 avx512f avx512_bf16 amx_bf16"):
+        facts.write_text(f"processor\t: 0\nmodel name\t: Some Processor\nflags\t\t: {flags}\n", encoding="utf-8")
+        device._cpu_name.cache_clear()
+        names.append(device.device_name("cpu", threads=2))
+    device._cpu_name.cache_clear()
+    assert names == [
+        "Some Processor avx512f avx2, 2 threads",
+        "Some Processor amx_bf16 avx512_bf16 avx512f avx2, 2 threads",
+    ]
