@@ -29,6 +29,8 @@ LESSON = [
     "no more questions",
 ]
 
+FAIR = {"faithful": 5, "clear": 4, "teaches": 2}
+
 
 def answer(request: ChatRequest) -> str | None:
     """Say what the recipe whose system prompt this is would hear from a good model."""
@@ -38,6 +40,10 @@ def answer(request: ChatRequest) -> str | None:
         return "\n".join(SECTIONS)
     if "write articles" in system:
         return next(text for heading, text in SECTIONS.items() if f"“{heading}”" in shown)
+    if "write lessons" in system:
+        return "\n\n".join(SECTIONS.values())
+    if "judge a text" in system:
+        return json.dumps({name: {"reason": "So it is.", "score": score} for name, score in FAIR.items()})
     if "student" in system or "teacher who" in system:
         return LESSON[shown.count("Student: ") + shown.count("Teacher: ")]
     if "writing Python" in system:

@@ -111,6 +111,20 @@ def test_web_articles_are_planned_and_written_section_by_section(settings: Setti
     assert steps(settings, "web_articles") == {"plan": 1, "sections": 2}
 
 
+def test_web_articles_for_pupils_are_judged(settings: Settings) -> None:
+    (lesson,) = walk(settings, "web_articles", "lesson", HARBOUR)
+    assert lesson["reject_reason"] is None
+    assert lesson["text"] == "\n\n".join(shapes_model.SECTIONS.values())
+    assert dict(lesson["meta"]) == {
+        "num_chunks": "1",
+        "judge_faithful": "5",
+        "judge_clear": "4",
+        "judge_teaches": "2",
+        "judge_mark": "0.750",
+    }
+    assert steps(settings, "web_articles") == {"answer": 1, "judge": 1}
+
+
 def test_stem_programs_print_the_known_answer(settings: Settings) -> None:
     solved, unknown = walk(settings, "stem_programs", "program", SOLVED, CHAIRS)
     assert solved["reject_reason"] is None and unknown["reject_reason"] == "no_known_answer"
