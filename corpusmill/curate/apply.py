@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.curate.quality import TIER
 from corpusmill.document import DOCUMENTS, text_hash
 
 
@@ -28,7 +29,8 @@ def apply_edits(text: str, edits: Sequence[Mapping[str, Any]] | None) -> str:
 def curated_documents(texts: pa.Table, verdicts: pa.Table) -> pa.Table:
     """Return DOCUMENTS for EXTRACTED rows, in their order, each with the edits and language of its verdict.
 
-    The licence is the verdict's where its judge resolves one (source files), else the text's.
+    The licence is the verdict's where its judge resolves one (source files), else the text's. Where the judge gives tiers
+    of quality, `meta` has the tier under `quality_tier`.
     Verdicts are joined by doc_id; a text without one is a ValueError. Whether a row was dropped is not looked at: the
     caller passes the texts that stay. A text that its edits leave empty stays, as an empty text.
     """
@@ -36,7 +38,7 @@ def curated_documents(texts: pa.Table, verdicts: pa.Table) -> pa.Table:
     if places.null_count:
         missing = texts["doc_id"].filter(pc.is_null(places))[0].as_py()
         raise ValueError(f"document {missing} has no verdict: judge its partition again")
-    taken = [name for name in ("language", "edits", "license") if name in verdicts.column_names]
+    taken = [name for name in ("language", "edits", "license", TIER) if name in verdicts.column_names]
     joined = verdicts.select(taken).take(places)
     contents, hashes = _edited(texts, joined["edits"])
     columns = {
@@ -44,7 +46,8 @@ def curated_documents(texts: pa.Table, verdicts: pa.Table) -> pa.Table:
     }
     if "license" in taken:
         columns["license"] = joined["license"]
-    columns |= {"language": joined["language"], "text": contents, "text_hash": hashes, "meta": texts["meta"]}
+    columns |= {"language": joined["language"], "text": contents, "text_hash": hashes}
+    columns["meta"] = _with_tiers(texts["meta"], joined[TIER]) if TIER in taken else texts["meta"]
     arrays = [columns.get(field.name, pa.nulls(len(texts), field.type)) for field in DOCUMENTS]
     return pa.Table.from_arrays(arrays, schema=DOCUMENTS)
 
@@ -65,3 +68,10 @@ def _edited(texts: pa.Table, edits: pa.ChunkedArray) -> tuple[pa.ChunkedArray, p
             hashes.append(known_hash.as_py())
         contents.append(content)
     return pa.chunked_array([pa.array(contents, pa.large_string())]), pa.chunked_array([pa.array(hashes, pa.string())])
+
+
+def _with_tiers(metas: pa.ChunkedArray, tiers: pa.ChunkedArray) -> pa.Array:
+    """Return `meta` with the tier of each row at its end; a row without a tier has none."""
+    rows = zip(metas.to_pylist(), tiers.to_pylist(), strict=True)
+    told = [meta if tier is None else [*(meta or ()), (TIER, str(int(tier)))] for meta, tier in rows]
+    return pa.array(told, DOCUMENTS.field("meta").type)

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from corpusmill.curate.code_languages import check_code_languages, is_code_language
 from corpusmill.curate.language_names import check_languages, meant_language
+from corpusmill.curate.quality_tiers import NUM_TIERS
 from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.answer import AnswerForm, check_form
 from corpusmill.synthesize.check import Check
@@ -35,12 +36,16 @@ class SeedRule:
     """A longer document is no seed; cutting it into prompts is the primary input's part."""
     max_documents: int | None = None
     """At most so many seeds of a partition, the ones whose hash with the recipe's name is smallest."""
+    quality_tiers: tuple[int, int] | None = None
+    """From the first tier of quality to the last, both included, as curation's classifiers gave them (0 to 19); None
+    accepts all."""
     share: Share = EVERYTHING
     """Which part of all documents: recipes of one dataset whose shares stand `side_by_side` never start from the same."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "languages", tuple_of(str, self.languages, where="languages"))
         check_share(self.share)
+        _check_tiers(self.quality_tiers)
         if not 1 <= self.min_characters <= self.max_characters:
             raise ValueError(
                 f"seeds need 1 <= min_characters <= max_characters, got {self.min_characters} and {self.max_characters}"
@@ -173,6 +178,9 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         value = {part.name: plain(getattr(self, part.name)) for part in fields(self) if part.name != "generator"}
+        for part, name in _ADDED:
+            if value[part][name] is None:
+                del value[part][name]
         return {**value, "generator": generator_to_json(self.generator)}
 
     @classmethod
@@ -191,6 +199,17 @@ class Recipe:
             generator=generator_from_json(value["generator"]),
             verifiers=tuple(map(Check.from_json, value["verifiers"])),
             output=OutputRule(**value["output"]),
+        )
+
+
+_ADDED = (("seeds", "quality_tiers"),)
+"""What recipes can say since there are documents of theirs: unsaid, it is not spelled, so that their versions stay."""
+
+
+def _check_tiers(tiers: tuple[int, int] | None) -> None:
+    if tiers is not None and (len(tiers) != 2 or not 0 <= tiers[0] <= tiers[1] < NUM_TIERS):
+        raise ValueError(
+            f"quality_tiers are the first and the last tier, 0 <= first <= last <= {NUM_TIERS - 1}, got {tiers}"
         )
 
 

@@ -56,6 +56,23 @@ def test_edit_outside_the_text_is_an_error():
         apply_edits("abc", edit_rows([Edit(start=2, end=9, kind="k")]))
 
 
+def test_documents_say_their_tier_of_quality_where_there_are_tiers(text_rows):
+    texts = text_rows("one", "two", "three")
+    known = pa.array([[("author", "Eve")], None, None], DOCUMENTS.field("meta").type)
+    texts = texts.set_column(texts.schema.get_field_index("meta"), "meta", known)
+    verdicts = pa.table(
+        {
+            "doc_id": ["d0", "d1", "d2"],
+            "language": ["en"] * 3,
+            "edits": pa.nulls(3, pa.list_(EDIT)),
+            "quality_tier": [19.0, 0.0, None],
+        }
+    )
+    told = curated_documents(texts, verdicts)["meta"].to_pylist()
+    assert told == [[("author", "Eve"), ("quality_tier", "19")], [("quality_tier", "0")], None]
+    assert curated_documents(texts, verdicts.drop_columns(["quality_tier"]))["meta"].to_pylist() == known.to_pylist()
+
+
 def test_documents_get_edits_and_language_by_id(text_rows):
     texts = text_rows("one two", "three", license="MIT")
     verdicts = pa.table(

@@ -19,7 +19,9 @@ from corpusmill.synthesize.sampling import Sampling
 from tests.synthesize.rows import generator, recipe
 
 FULL = recipe(
-    seeds=SeedRule(languages=("en", "de"), min_characters=5, max_characters=900, max_documents=3),
+    seeds=SeedRule(
+        languages=("en", "de"), min_characters=5, max_characters=900, max_documents=3, quality_tiers=(5, 19)
+    ),
     primary=PrimaryInput(max_characters=100, max_chunks=2, prefer="prose", mask=("formula",), separator=None),
     metadata=("title", "meta.author"),
     secondary=SecondaryInputs(exemplars=(Exemplar(document="a", answer="b"),), words={"style": "a tutorial"}),
@@ -47,6 +49,11 @@ CHANGES = {
     "secondary": (SecondaryInputs(exemplars=(Exemplar(document="a", answer="b"),)), True),
     "generator": (generator(system="Rewrite well."), True),
 }
+
+
+def test_a_recipe_that_says_nothing_new_is_spelled_as_it_always_was():
+    assert recipe().version == "610eae66290c9feb49ab703c543c2afc"
+    assert replace(recipe(), seeds=SeedRule(max_characters=10_000, quality_tiers=(0, 19))).version != recipe().version
 
 
 @pytest.mark.parametrize(("part", "value", "moves_the_prompt"), [(k, *v) for k, v in CHANGES.items()], ids=CHANGES)
@@ -138,6 +145,11 @@ REFUSED = {
     "an unknown preference": (lambda: PrimaryInput(prefer="best"), "first, prose, got 'best'"),
     "no room for a seed": (lambda: SeedRule(min_characters=9, max_characters=8), "got 9 and 8"),
     "no seeds": (lambda: SeedRule(max_characters=8, max_documents=0), "max_documents must be at least 1"),
+    "a tier too high": (
+        lambda: SeedRule(max_characters=8, quality_tiers=(5, 20)),
+        r"first <= last <= 19, got \(5, 20\)",
+    ),
+    "tiers turned round": (lambda: SeedRule(max_characters=8, quality_tiers=(5, 4)), "0 <= first <= last"),
     "no room for an answer": (lambda: Sampling(max_tokens=0), "max_tokens >= 1"),
     "an empty chunk": (lambda: PrimaryInput(max_chunks=0), "max_chunks must be at least 1"),
 }

@@ -61,3 +61,33 @@ def test_a_column_that_is_not_there_is_refused_with_what_there_is():
         ValueError, match=r"needs the columns titel, .* there are: doc_id, source, snapshot, url, title"
     ):
         choose_seeds([MANY], asked)
+
+
+def tiered(*tiers):
+    """Documents of these tiers, None for one without."""
+    rows = documents(*(f"text {number}" for number in range(len(tiers))))
+    metas = [None if tier is None else [("author", "Eve"), ("quality_tier", tier)] for tier in tiers]
+    return rows.set_column(rows.schema.get_field_index("meta"), "meta", pa.array(metas, rows.schema.field("meta").type))
+
+
+def test_seeds_of_some_tiers_of_quality():
+    rows = tiered("19", "12", "11", "0", None, "high")
+    asked = recipe(seeds=SeedRule(max_characters=99, quality_tiers=(12, 19)))
+    chosen = choose_seeds([rows.slice(0, 2), rows.slice(2)], asked)
+    assert chosen.doc_ids == ("d0", "d1")
+    assert chosen.counts.dropped == {"other_quality_tier": 2, "no_quality_tier": 2}
+    low = recipe(seeds=SeedRule(max_characters=99, quality_tiers=(0, 0)))
+    assert choose_seeds([rows], low).doc_ids == ("d3",)
+
+
+def test_tiers_that_the_documents_do_not_have_are_refused_with_what_there_is():
+    asked = recipe(seeds=SeedRule(max_characters=99, quality_tiers=(12, 19)))
+    rows = documents("one", "two", meta=[("author", "Eve"), ("pages", "3")])
+    with pytest.raises(
+        ValueError, match=r"tiers \(12, 19\), and none .* name trained `classifiers`.*has: author, pages"
+    ):
+        choose_seeds([rows], asked)
+    with pytest.raises(ValueError, match="Their meta has: nothing"):
+        choose_seeds([documents("one")], asked)
+    assert choose_seeds([documents("one").slice(0, 0)], asked).doc_ids == ()
+    assert choose_seeds([documents("one"), tiered("12")], asked).doc_ids == ("d0",), "one document has a tier"

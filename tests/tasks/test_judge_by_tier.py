@@ -7,11 +7,14 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from corpusmill.document import DUPLICATES
 from corpusmill.lake.errors import GateFailedError
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
+from corpusmill.synthesize.recipe import SeedRule
 from corpusmill.tasks.redecide import preview
 from corpusmill.tasks.task import execute
+from tests.synthesize.rows import recipe
 
 WORDS = {
     "proofs": ("proof", "theorem", "lemma", "energy"),
@@ -38,7 +41,12 @@ def settings(tmp_path: Path) -> Settings:
         folder.mkdir(parents=True)
         (folder / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines), encoding="utf-8")
     sources = {name: {"uri": name, "format": "jsonl"} for name in texts}
-    settings = settings_from_table({"spark": {"engine": "plain"}, "sources": sources}, base=tmp_path)
+    table = {
+        "spark": {"engine": "plain"},
+        "inference": {"engine": "scripted", "script": "tests.tasks.toy_leak:answer"},
+        "sources": sources,
+    }
+    settings = settings_from_table(table, base=tmp_path)
     for name in texts:
         run(settings, "records", name)
         run(settings, "extract", name, method="plain", records_per_shard=40)
@@ -87,6 +95,23 @@ def test_scores_and_tiers_are_in_the_verdicts_and_shown(settings: Settings) -> N
     shown = {row["statistic"]: row for row in result["listings"]["statistics"]}
     assert shown["lessons_score"]["documents"] == shown["quality_tier"]["documents"] == 2 * NUM_TEXTS
     assert shown["lessons_score"]["p5"] < 0.5 < shown["lessons_score"]["p95"]
+
+
+def test_documents_carry_their_tier_to_the_recipes_that_choose_by_it(settings: Settings) -> None:
+    train(settings)
+    judge(settings, ["lessons"])
+    lake = Lake(settings.lake)
+    lake.commit(lake.begin("curated/web/duplicates", "2024", DUPLICATES), [], {"gate_failures": []})
+    run(settings, "documents", "web")
+    verdicts = lake.read("curated/web/verdicts")
+    tiers = dict(zip(verdicts["doc_id"].to_pylist(), verdicts["quality_tier"].to_pylist(), strict=True))
+    rows = lake.read("curated/web/documents").to_pylist()
+    assert rows and all(dict(row["meta"])["quality_tier"] == f"{tiers[row['doc_id']]:.0f}" for row in rows)
+    asked = recipe(seeds=SeedRule(max_characters=1_000, quality_tiers=(10, 19)))
+    given = {"seeds": "web", "variant": "plain", "recipe": asked.to_json()}
+    counts = run(settings, "requests", "said_anew", "plain|2024", **given)["counts"]
+    assert counts["kept"] == sum(tiers[row["doc_id"]] >= 10 for row in rows) > 0
+    assert counts["dropped"] == {"other_quality_tier": len(rows) - counts["kept"]}
 
 
 def test_tiers_are_decided_again_without_a_text(settings: Settings) -> None:
