@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from corpusmill.synthesize.verify.registry import VERIFIERS
+from corpusmill.synthesize.verify.registry import VERIFIERS, taken_parameters
 
 DOC = Path(__file__).parents[2] / "docs" / "synthesis.md"
 
@@ -30,3 +30,14 @@ def test_the_recipe_is_as_short_as_it_claims():
 
 def test_the_document_names_every_verifier():
     assert [name for name in VERIFIERS if f"`{name}`" not in DOC.read_text(encoding="utf-8")] == []
+
+
+def test_parameters_without_a_default_are_bold():
+    rows = {
+        row[1]: row[0] for row in re.findall(r"^(\| `(\w+)`.*)$", DOC.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    }
+    needed = {
+        name: {parameter for parameter, taken in taken_parameters(name).items() if taken.default is taken.empty}
+        for name in VERIFIERS
+    }
+    assert {name: set(re.findall(r"\*\*`(\w+)`\*\*", rows.get(name, ""))) for name in VERIFIERS} == needed
