@@ -4,7 +4,9 @@ Every module of a stage folder below `assets/` that has a list `ASSETS` is part 
 """
 
 import importlib
+import importlib.util
 import pkgutil
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
@@ -12,6 +14,7 @@ import dagster as dg
 
 import assets
 from assets.mixed.mixtures import MIXTURES, mixture_inputs
+from corpusmill.meant import did_you_mean
 from corpusmill.settings import Settings, load_settings
 from jobs.asset_graph import BESIDE_THE_WAY
 from jobs.due import JobAssets, job_assets
@@ -55,7 +58,19 @@ PLAN = dg.AssetKey(["mixed", "mixtures", "plan"])
 
 def all_assets() -> list[dg.AssetsDefinition]:
     """Return the assets of every stage, in the order of the stages and of their modules' names."""
-    return [asset for stage in STAGES for module in stage_modules(stage) for asset in module.ASSETS]
+    everything = [asset for stage in STAGES for module in stage_modules(stage) for asset in module.ASSETS]
+    check_reads(everything)
+    return everything
+
+
+def check_reads(everything: Sequence[dg.AssetsDefinition]) -> None:
+    """Raise ValueError for an asset that reads what none of them is."""
+    made = [asset.key.to_user_string() for asset in everything]
+    for asset in everything:
+        for read in sorted({key.to_user_string() for key in asset.dependency_keys} - set(made)):
+            raise ValueError(
+                f"{asset.key.to_user_string()} reads {read}, which no module makes{did_you_mean(read, made)}"
+            )
 
 
 def way_assets() -> list[dg.AssetsDefinition]:
@@ -66,9 +81,20 @@ def way_assets() -> list[dg.AssetsDefinition]:
 def stage_modules(stage: str) -> list[ModuleType]:
     """Return the dataset modules of a stage folder."""
     package = importlib.import_module(f"{assets.__name__}.{stage}")
-    return [
-        importlib.import_module(f"{package.__name__}.{item.name}") for item in pkgutil.iter_modules(package.__path__)
-    ]
+    return [dataset_module(f"{package.__name__}.{item.name}") for item in pkgutil.iter_modules(package.__path__)]
+
+
+def dataset_module(name: str) -> ModuleType:
+    """Import a dataset's module. People write these: what one gets wrong is a ValueError that says in which line."""
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        spec = importlib.util.find_spec(name)
+        file = str(spec.origin) if spec else name
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        where = f"{file}, line {frames[-1].lineno}" if frames else file
+        told = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{where}: {told}") from error
 
 
 def job_members(everything: Sequence[dg.AssetsDefinition], name: str) -> JobAssets:

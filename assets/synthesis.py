@@ -45,6 +45,11 @@ def synthesized_assets(
     (`rules`: fields of SupervisionRules; `chunk_seeds`: how many seeds are judged together) a supervisor slows, pauses,
     demotes or stops a recipe that goes wrong; None asks all seeds whatever comes back.
     """
+    for name, recipe in recipes.items():
+        if recipe.name != f"{dataset}/{name}":
+            raise ValueError(
+                f"the recipe {name!r} of {dataset} must have the name '{dataset}/{name}', got {recipe.name!r}"
+            )
     documents = ("curated", seeds, "documents")
     searched, watched = _searched(contamination), _watched(supervision)
     key = {table: ("synthesized", dataset, table) for table in DESCRIPTIONS}

@@ -106,7 +106,9 @@ def test_only_the_documents_of_an_asset_that_asks_read_the_items() -> None:
 
 
 def readers_of_items(**asked: Any) -> list[str]:
-    made = synthesized_assets("said_anew", seeds="web", dimension="style", recipes={"plain": recipe()}, **asked)
+    made = synthesized_assets(
+        "said_anew", seeds="web", dimension="style", recipes={"plain": recipe(name="said_anew/plain")}, **asked
+    )
     return [asset.key.path[-1] for asset in made if dg.AssetKey(ITEMS) in asset.dependency_keys]
 
 
