@@ -59,7 +59,10 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         metrics={"duplicate_rate": round(counts.num_dropped / max(rows_in, 1), 6), **statistics.metrics},
         tables=statistics.tables,
         samples=sample,
-        gates={"retention": _retention(counts, max_removed_share), **statistics.gates},
+        gates={
+            "retention": retention_gate(counts, RetentionGuard(max_removed_share=max_removed_share)),
+            **statistics.gates,
+        },
         state={"validation_share": _parameters(job).validation_share},
     )
 
@@ -95,10 +98,12 @@ def _kinds(rows: pa.Table) -> list[tuple[str, int]]:
     return [(f"{item['values']}_duplicate", item["counts"]) for item in pc.value_counts(rows["kind"]).to_pylist()]
 
 
-def _retention(counts: Counts, max_removed_share: float) -> Gate:
+def retention_gate(counts: Counts, guard: RetentionGuard) -> Gate:
+    """Whether a snapshot lost too much. One of few documents may repeat all, as a recrawl of one site does: it is not judged."""
     share = counts.num_dropped / max(counts.rows_in, 1)
     return Gate(
-        passed=share <= max_removed_share,
-        message=f"removed {share:.1%} of {counts.rows_in} documents, allowed are {max_removed_share:.1%}",
-        numbers={"removed_share": share, "max_removed_share": max_removed_share},
+        passed=counts.rows_in < guard.min_documents or share <= guard.max_removed_share,
+        message=f"removed {share:.1%} of {counts.rows_in} documents, allowed are {guard.max_removed_share:.1%} "
+        f"of {guard.min_documents} or more",
+        numbers={"removed_share": share, "max_removed_share": guard.max_removed_share},
     )
