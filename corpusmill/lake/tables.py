@@ -431,5 +431,5 @@ def _require_gates(table: str, states: Sequence[PartitionState]) -> None:
     if failed:
         raise GateFailedError(
             f"{table} has partitions whose gate failed: {'; '.join(failed)}; settle the cause and materialize them again, "
-            "or pass allow_failed_gate to look at them"
+            "or pass allow_failed_gate (corpusmill sql --allow-failed-gate) to look at them"
         )

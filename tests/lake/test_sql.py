@@ -148,7 +148,9 @@ def test_reading_makes_no_lake(tmp_path: Path) -> None:
 
 def test_a_failed_gate_stops_a_query_until_it_is_allowed(lake: Lake) -> None:
     put(lake, "curated/web/documents", "2024-03", [("bad", 1)], gate_failures=["retention"])
-    with pytest.raises(GateFailedError):
+    with pytest.raises(
+        GateFailedError, match=r"or pass allow_failed_gate \(corpusmill sql --allow-failed-gate\) to look"
+    ):
         lake.sql("SELECT 1 FROM curated.web.documents")
     assert lake.sql("SELECT 1 AS x FROM curated.web.verdicts").read_all().num_rows == 1
     assert lake.sql("SELECT 1 AS x FROM curated.web.documents", allow_failed_gate=True).read_all().num_rows == 4
