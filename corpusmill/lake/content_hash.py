@@ -41,10 +41,41 @@ def from_hex(value: str) -> int:
     return int(value, 16)
 
 
-def _hash_batch(batch: pa.RecordBatch) -> int:
+def row_hashes(batch: pa.RecordBatch) -> np.ndarray:
+    """Return the 128-bit hash of every row as two columns of uint64, high word first."""
     everything = np.ones(batch.num_rows, np.bool_)
-    hashes_N2 = _hash_fields(batch.schema.names, batch.columns, everything)
-    high, low = hashes_N2.sum(axis=0, dtype=np.uint64)
+    return _hash_fields(batch.schema.names, batch.columns, everything)
+
+
+def hash_values(array: pa.Array) -> np.ndarray:
+    """Return the 128-bit hash of every value as two columns of uint64; equal values of any width have equal ones."""
+    from corpusmill.lake import hash_kernels
+
+    kind = array.type
+    valid_N = array.is_valid().to_numpy(zero_copy_only=False)
+    hashes_N2 = _zeros(len(array))
+    if pat.is_null(kind):
+        return hashes_N2
+    if isinstance(array, pa.ExtensionArray):
+        return hash_values(array.storage)
+    if pat.is_dictionary(kind):
+        return hash_values(array.dictionary_decode())
+    if pat.is_struct(kind):
+        names = [field.name for field in kind]
+        return _hash_fields(names, [array.field(index) for index in range(kind.num_fields)], valid_N)
+    if pat.is_nested(kind):
+        offsets_N1, items = _list_parts(array)
+        hash_kernels.hash_lists(offsets_N1, hash_values(items), valid_N, not pat.is_map(kind), hashes_N2)
+    elif _is_bytes(kind):
+        offsets_N1, data = _byte_parts(array)
+        hash_kernels.hash_bytes(offsets_N1, data, valid_N, hashes_N2)
+    else:
+        hash_kernels.hash_words(_words(array), valid_N, hashes_N2)
+    return hashes_N2
+
+
+def _hash_batch(batch: pa.RecordBatch) -> int:
+    high, low = row_hashes(batch).sum(axis=0, dtype=np.uint64)
     return int(high) << 64 | int(low)
 
 
@@ -54,35 +85,9 @@ def _hash_fields(names: list[str], columns: list[pa.Array], valid_N: np.ndarray)
 
     sums_N2 = _zeros(valid_N.size)
     for name, column in zip(names, columns, strict=True):
-        hash_kernels.add_named(_hash_values(column), *_name_words(name), sums_N2)
+        hash_kernels.add_named(hash_values(column), *_name_words(name), sums_N2)
     hashes_N2 = _zeros(valid_N.size)
     hash_kernels.finish_rows(sums_N2, valid_N, hashes_N2)
-    return hashes_N2
-
-
-def _hash_values(array: pa.Array) -> np.ndarray:
-    from corpusmill.lake import hash_kernels
-
-    kind = array.type
-    valid_N = array.is_valid().to_numpy(zero_copy_only=False)
-    hashes_N2 = _zeros(len(array))
-    if pat.is_null(kind):
-        return hashes_N2
-    if isinstance(array, pa.ExtensionArray):
-        return _hash_values(array.storage)
-    if pat.is_dictionary(kind):
-        return _hash_values(array.dictionary_decode())
-    if pat.is_struct(kind):
-        names = [field.name for field in kind]
-        return _hash_fields(names, [array.field(index) for index in range(kind.num_fields)], valid_N)
-    if pat.is_nested(kind):
-        offsets_N1, items = _list_parts(array)
-        hash_kernels.hash_lists(offsets_N1, _hash_values(items), valid_N, not pat.is_map(kind), hashes_N2)
-    elif _is_bytes(kind):
-        offsets_N1, data = _byte_parts(array)
-        hash_kernels.hash_bytes(offsets_N1, data, valid_N, hashes_N2)
-    else:
-        hash_kernels.hash_words(_words(array), valid_N, hashes_N2)
     return hashes_N2
 
 

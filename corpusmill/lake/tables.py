@@ -9,7 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 import pyarrow as pa
@@ -166,6 +166,11 @@ class Lake:
     def snapshot_id(self, table: str) -> int:
         """Return the id of the current version; raises TableMissingError before the first commit."""
         return _snapshot(self._load(table), table, None).snapshot_id
+
+    def versions(self, table: str) -> dict[int, datetime]:
+        """Return the ids of the versions that there are, oldest first, with the time of each (UTC)."""
+        found = sorted(self._load(table).snapshots(), key=lambda item: item.sequence_number or 0)
+        return {item.snapshot_id: datetime.fromtimestamp(item.timestamp_ms / 1000, UTC) for item in found}
 
     def tags(self, table: str) -> dict[str, int]:
         """Return the version that each tag names."""

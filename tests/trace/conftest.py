@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from benchmarks.mixing_lake import make_lake
 from corpusmill.document import DOCUMENTS, DUPLICATES, SYNTHESIZED
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.store import LakeSettings, StoreSettings
@@ -76,3 +77,9 @@ def written(tmp_path):
     held = WrittenLake(tmp_path / "lake")
     yield held
     held.lake.close()
+
+
+@pytest.fixture(scope="session")
+def staged(tmp_path_factory):
+    """A lake in which every stage has run, and a mix of what they made; tests only read it."""
+    return make_lake(tmp_path_factory.mktemp("staged"), num_documents=12, num_words=60)
