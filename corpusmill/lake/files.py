@@ -91,7 +91,7 @@ class ShardWriter:
         self._store = store
         self._prefix = f"{directory}/{name}"
         self._schema = schema.remove_metadata()
-        self._hashed = [item.name for item in schema if not _is_place(item)]
+        self._hashed = [item.name for item in schema if not is_place(item)]
         self._partition = check_partition(partition)
         self._file_schema = table_schema(schema)
         self._target_bytes = target_bytes
@@ -272,7 +272,7 @@ def _split(table: pa.Table, limit: int) -> Iterator[pa.Table]:
     yield from _split(table.slice(half), limit)
 
 
-def _is_place(item: pa.Field) -> bool:
+def is_place(item: pa.Field) -> bool:
     """Return whether a column says where something lies; such a column is no part of the content."""
     return _has_metadata(item, PLACE)
 
