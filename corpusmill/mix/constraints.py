@@ -25,6 +25,12 @@ def check_constraints(mixture: Mixture, sources: Sequence[Source], asked: Demand
 def largest_budget(mixture: Mixture, sources: Sequence[Source], asked: Demand) -> int:
     """Return the most tokens for which no component passes its cap; 0 when there are none."""
     least, most = asked.least(), math.floor(sum(map(_room, sources)))
+    if not any(asked.fixed_C) and not any(asked.tokens_F):
+        # Tokens grow with the budget but for the rounding of phases, so the answer is at most a few tokens lower.
+        most = math.floor(min(_room(one) / part for one, part in zip(sources, asked.shares(), strict=True) if part))
+        least = max(least, most - len(asked.tokens_F))
+        if _fits(sources, asked, most):
+            return most
     if most < least or not _fits(sources, asked, least):
         return 0
     while least < most:

@@ -49,7 +49,8 @@ class Demand:
     def parts(self, budget: int) -> list[list[Fraction]]:
         """Return the tokens of each component in each phase, not yet whole; those of a phase sum to its length."""
         lengths = self.lengths(budget)
-        fixed_CF = [apportion(tokens, shares=[Fraction(length) for length in lengths]) for tokens in self.fixed_C]
+        by_length = [Fraction(length) for length in lengths]
+        fixed_CF = [apportion(tokens, shares=by_length) if tokens else [0] * len(lengths) for tokens in self.fixed_C]
         found = []
         for number, length in enumerate(lengths):
             fixed = [of_phase[number] for of_phase in fixed_CF]
@@ -57,6 +58,13 @@ class Demand:
             shares = self.shares_FC[number]
             found.append([Fraction(own) + rest * share for own, share in zip(fixed, shares, strict=True)])
         return found
+
+    def shares(self) -> list[Fraction]:
+        """Return each component's share of the stream where no part has a fixed number of tokens."""
+        return [
+            sum((weight * share for weight, share in zip(self.weights_F, shares, strict=True)), start=Fraction(0))
+            for shares in zip(*self.shares_FC, strict=True)
+        ]
 
     def wanted(self, budget: int) -> list[Fraction]:
         """Return the tokens of each component in the whole stream."""
@@ -111,14 +119,14 @@ def _shares(mixture: Mixture, phase: Phase, tokens_C: Sequence[int]) -> tuple[Fr
         group = waiting.pop()
         members = [one for one in _members(mixture, group) if not (isinstance(one, Component) and one.tokens)]
         weights = [_weight(one, group, phase, held) for one in members]
-        above = shares[group.name if group else ""]
-        if above and not sum(weights):
+        above, total = shares[group.name if group else ""], sum(weights)
+        if above and not total:
             place = f"group {group.name!r}" if group else f"mixture {mixture.name!r}"
             raise ValueError(
                 f"{place}: weights must not sum to 0, got 0 for each of {[one.name for one in members]} in phase "
                 f"{phase.name!r}"
             )
-        shares |= {one.name: above * weight / (sum(weights) or 1) for one, weight in zip(members, weights, strict=True)}
+        shares |= {one.name: above * weight / (total or 1) for one, weight in zip(members, weights, strict=True)}
         waiting += [one for one in members if isinstance(one, Group)]
     return tuple(shares.get(component.name, Fraction(0)) for component in mixture.components)
 

@@ -19,7 +19,15 @@ from typing import Any
 import numba
 import numpy as np
 
-from corpusmill.mix.permutation import mix_key, permute_in_blocks, short_block_slot
+from corpusmill.mix.permutation import (
+    GROUP_BLOCKS,
+    block_in_slot,
+    find_group,
+    group_key,
+    mix_key,
+    permute,
+    short_block_slot,
+)
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -171,32 +179,55 @@ def _assign_chairmen(weights_C: Any) -> Any:
 
 @numba.njit(cache=True, error_model="numpy")
 def _locate(position_T: Any, stretches: Any, periods: Any, num_sequences_C: Any, shuffle: Any, found_3T: Any) -> None:
+    """Positions mostly come in order: what holds for a period, an epoch or a group of blocks is kept until it changes.
+
+    That spares the divisions and all but one permutation. `kept_C7` is each component's epoch, the draw with which it
+    began, and its group as `find_group` tells it.
+    """
     start_F, first_F, period_F, weights_FC, drawn_FC = stretches
     chosen_M, rank_M = periods
     key, block = shuffle
-    # Positions mostly come in order: what depends on the stretch, or on the epoch alone, is kept until it changes.
-    begin, end, stretch = 0, 0, 0
-    epoch_C = np.full(len(num_sequences_C), -1, np.int64)
-    epoch_key_C = np.zeros(len(num_sequences_C), np.uint64)
-    short_slot_C = np.zeros(len(num_sequences_C), np.int64)
+    begin, end, stretch, turn = 0, 0, 0, 0
+    kept_C7 = np.zeros((len(num_sequences_C), 7), np.int64)
+    kept_C7[:, 0] = -1
+    key_C2 = np.zeros((len(num_sequences_C), 2), np.uint64)
+    blocks_CS = np.zeros((len(num_sequences_C), GROUP_BLOCKS), np.int64)
     for i in range(len(position_T)):
         position = position_T[i]
         if position < begin or position >= end:
             stretch = np.searchsorted(start_F, position, side="right") - 1
-            begin = start_F[stretch]
-            end = start_F[stretch + 1] if stretch + 1 < len(start_F) else np.iinfo(np.int64).max
-        turn = (position - begin) // period_F[stretch]
-        step = first_F[stretch] + (position - begin) - turn * period_F[stretch]
+            turn = (position - start_F[stretch]) // period_F[stretch]
+            begin = start_F[stretch] + turn * period_F[stretch]
+            end = begin + period_F[stretch]
+            if stretch + 1 < len(start_F):
+                end = min(end, start_F[stretch + 1])
+        step = first_F[stretch] + position - begin
         component = chosen_M[step]
         drawn = drawn_FC[stretch, component] + turn * weights_FC[stretch, component] + rank_M[step]
         size = num_sequences_C[component]
-        epoch = drawn // size
-        if epoch != epoch_C[component]:
-            epoch_C[component] = epoch
-            epoch_key_C[component] = mix_key(mix_key(key, component), epoch)
-            short_slot_C[component] = short_block_slot(size, block, epoch_key_C[component])
+        value = drawn - kept_C7[component, 1]
+        if kept_C7[component, 0] < 0 or value < 0 or value >= size:
+            kept_C7[component, 0] = drawn // size
+            kept_C7[component, 1] = kept_C7[component, 0] * size
+            kept_C7[component, 4] = 0
+            value = drawn - kept_C7[component, 1]
+            key_C2[component, 0] = mix_key(mix_key(key, component), kept_C7[component, 0])
+        if value < kept_C7[component, 3] or value >= kept_C7[component, 3] + kept_C7[component, 4]:
+            found = find_group(value, size, block, short_block_slot(size, block, key_C2[component, 0]))
+            for place in range(5):
+                kept_C7[component, place + 2] = found[place]
+            key_C2[component, 1] = group_key(kept_C7[component, 2], key_C2[component, 0])
+            for slot in range(GROUP_BLOCKS):
+                blocks_CS[component, slot] = -1
+        rest = permute(value - kept_C7[component, 3], kept_C7[component, 4], key_C2[component, 1])
+        if rest >= kept_C7[component, 5]:
+            rest += kept_C7[component, 6]
+        slot = 0
+        while rest >= block:
+            rest -= block
+            slot += 1
+        if blocks_CS[component, slot] < 0:
+            blocks_CS[component, slot] = block_in_slot(kept_C7[component, 2], slot, size, block, key_C2[component, 0])
         found_3T[0, i] = component
-        found_3T[1, i] = epoch
-        found_3T[2, i] = permute_in_blocks(
-            drawn - epoch * size, size, block, epoch_key_C[component], short_slot_C[component]
-        )
+        found_3T[1, i] = kept_C7[component, 0]
+        found_3T[2, i] = blocks_CS[component, slot] * block + rest

@@ -35,6 +35,7 @@ class Leaf:
     group: str | None = None
     language: str | None = None
     is_synthetic: bool = False
+    is_bucket: bool = False
     drawn: int = 0
     """Sequences that were read before the plan begins."""
 

@@ -73,23 +73,47 @@ def permute_in_blocks(value: int, size: int, block: int, key: np.uint64, short_s
     [4-7] [8-9] may come as [8-9] [0-3] | [4-7]: values 0 to 5 go to the first group's six members in shuffled order,
     values 6 to 9 to the second's four.
     """
+    group, begin, members, short_from, missing = find_group(value, size, block, short_slot)
+    inside = permute(value - begin, members, group_key(group, key))
+    if inside >= short_from:
+        inside += missing
+    slot = inside // block
+    return block_in_slot(group, slot, size, block, key) * block + inside - slot * block
+
+
+@numba.njit(cache=True, error_model="numpy")
+def find_group(value: int, size: int, block: int, short_slot: int) -> tuple[int, int, int, int, int]:
+    """Return the group of a value, -1 for one that is the whole: its first value, its members, and its gap.
+
+    The last two are the place in the group from which members are behind the short block, and what that block lacks.
+    """
     num_blocks = (size + block - 1) // block
     if num_blocks <= GROUP_BLOCKS:
-        return permute(value, size, key)
+        return -1, 0, size, size, 0
     missing = num_blocks * block - size
     group_size = GROUP_BLOCKS * block
     short_group = short_slot // GROUP_BLOCKS
-    if value >= (short_group + 1) * group_size - missing:
-        value += missing
-    group = value // group_size
+    shift = missing if value >= (short_group + 1) * group_size - missing else 0
+    group = (value + shift) // group_size
     members = min(group_size, num_blocks * block - group * group_size)
-    if group == short_group:
-        members -= missing
-    inside = permute(value - group * group_size, members, mix_key(key, group + 1))
-    if group == short_group and inside >= (short_slot - group * GROUP_BLOCKS + 1) * block - missing:
-        inside += missing
-    slot = inside // block
-    return permute(group * GROUP_BLOCKS + slot, num_blocks, key) * block + inside - slot * block
+    if group != short_group:
+        return group, group * group_size - shift, members, members, 0
+    gap = (short_slot - group * GROUP_BLOCKS + 1) * block - missing
+    return group, group * group_size, members - missing, gap, missing
+
+
+@numba.njit(cache=True, error_model="numpy")
+def group_key(group: int, key: np.uint64) -> np.uint64:
+    """Return the key of the permutation inside a group."""
+    return key if group < 0 else mix_key(key, group + 1)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def block_in_slot(group: int, slot: int, size: int, block: int, key: np.uint64) -> int:
+    """Return the block that comes at a slot of a group."""
+    if group < 0:
+        return slot
+    return permute(group * GROUP_BLOCKS + slot, (size + block - 1) // block, key)
 
 
 @numba.njit(cache=True, error_model="numpy")

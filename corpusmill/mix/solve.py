@@ -44,12 +44,14 @@ def plan(mixture: Mixture, inventory: Inventory, *, past: Past | None = None) ->
     leaves = [leaf for source in sources for leaf in source.leaves(wanted[source.number], budget)]
     leaves += past.unused({leaf.name for leaf in leaves}) if past else []
     parts_FL = _parts(asked, leaves, budget)
-    tokens_FL = [apportion(length, shares=parts) for length, parts in zip(asked.lengths(budget), parts_FL, strict=True)]
-    phases, left = [], [leaf.sequences_left for leaf in leaves]
-    for number, tokens_L in enumerate(tokens_FL):
-        periods, weights_L, total = _order_weights(leaves, tokens_L, left, MAX_PERIOD // len(tokens_FL))
-        for leaf, part, weight in zip(leaves, parts_FL[number], weights_L, strict=True):
-            if part and not weight:
+    phases: list[PlannedPhase] = []
+    left = [leaf.sequences_left for leaf in leaves]
+    for number, length in enumerate(asked.lengths(budget)):
+        most = MAX_PERIOD // len(asked.tokens_F)
+        tokens_L = _settled(leaves, apportion(length, shares=parts_FL[number]), most)
+        periods, weights_L, total = _order_weights(leaves, tokens_L, left, most)
+        for leaf, part, tokens, weight in zip(leaves, parts_FL[number], tokens_L, weights_L, strict=True):
+            if not weight and (tokens or (part and not leaf.is_bucket)):
                 raise ValueError(
                     too_small(mixture, sources, asked, leaf, phase=number, num_sequences=total, budget=budget)
                 )
@@ -73,13 +75,34 @@ def _parts(asked: Demand, leaves: Sequence[Leaf], budget: int) -> list[list[Frac
     ]
 
 
+def _settled(leaves: Sequence[Leaf], tokens_L: Sequence[int], max_period: int) -> list[int]:
+    """Return the tokens with those of a bucket that is too small for a position of a period in the next better bucket."""
+    settled = list(tokens_L)
+    if not any(leaf.is_bucket for leaf in leaves):
+        return settled
+    periods, _ = _wanted(leaves, settled, max_period)
+    for number, leaf in enumerate(leaves[:-1]):
+        has_better = leaf.is_bucket and leaves[number + 1].source == leaf.source
+        if not has_better or not settled[number]:
+            continue
+        if settled[number] * leaf.num_sequences < periods * leaf.num_tokens:
+            settled[number + 1] += settled[number]
+            settled[number] = 0
+    return settled
+
+
+def _wanted(leaves: Sequence[Leaf], tokens_L: Sequence[int], max_period: int) -> tuple[int, list[Fraction]]:
+    """Return the periods of a phase, and the sequences of each leaf in it, not yet whole."""
+    wanted = [Fraction(part * leaf.num_sequences, leaf.num_tokens) for leaf, part in zip(leaves, tokens_L, strict=True)]
+    return -(-max(1, round(sum(wanted))) // max_period), wanted
+
+
 def _order_weights(
     leaves: Sequence[Leaf], tokens_L: Sequence[int], left: Sequence[int], max_period: int
 ) -> tuple[int, list[int], int]:
     """Return how many periods a phase has, each leaf's positions in one, and how many sequences were asked for."""
-    wanted = [Fraction(part * leaf.num_sequences, leaf.num_tokens) for leaf, part in zip(leaves, tokens_L, strict=True)]
+    periods, wanted = _wanted(leaves, tokens_L, max_period)
     total = max(1, round(sum(wanted)))
-    periods = -(-total // max_period)
     for leaf, tokens, room in zip(leaves, tokens_L, left, strict=True):
         if tokens and room < periods:
             raise ValueError(no_room(leaf, periods))

@@ -74,6 +74,7 @@ class Source:
                 group=self.component.group,
                 language=self.component.language,
                 is_synthetic=self.component.is_synthetic,
+                is_bucket=upsampling is not None,
                 drawn=self.drawn[number],
             )
 

@@ -83,7 +83,8 @@ def bucket_shares(
         parts = [factor * held for factor, held in zip(_factors(upsampling), tokens, strict=True)]
     else:
         parts = _under_curve(upsampling, tokens, wanted=wanted, max_epochs=max_epochs)
-    return [part / sum(parts) for part in parts]
+    total = sum(parts)
+    return [part / total for part in parts]
 
 
 def _under_curve(

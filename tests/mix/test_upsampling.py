@@ -67,6 +67,13 @@ def test_buckets_are_planned_as_components():
     assert made.order().count(made.num_positions).tolist() == [one.planned_sequences for one in made.components]
 
 
+def test_a_bucket_too_small_for_a_position_gives_its_tokens_to_the_next_better_one():
+    web = component("web", 1, max_epochs=7, upsampling=buckets(4))
+    made = plan(mixture(web, budget_tokens=400), POOL)
+    # The power is 70: the third bucket would give 400 x 0.75^70 tokens.
+    assert [one.planned_tokens for one in made.components] == [0, 0, 0, 400]
+
+
 def test_a_curve_that_cannot_give_as_much_says_so():
     web = component("web", 1, max_epochs=2, upsampling=buckets(4, drop_below=0.25))
     with pytest.raises(ValueError) as caught:
