@@ -22,6 +22,8 @@ from corpusmill.synthesize.prompt import prompt_hash, seed_metadata
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.seeds import check_columns, choose_seeds
 
+MIXED_CHARACTERS = 1 << 27
+"""Characters of seeds that are asked in one mixed order, and held in memory for it."""
 _BATCH_ROWS = 256
 NO_TOOLS: Tools = {}
 
@@ -79,15 +81,25 @@ def render(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools
     return [{"request_id": request_id, **shown} for request_id, shown in questions.items()]
 
 
-def asking_order(requests: pa.Table) -> pa.Table:
-    """Return REQUESTS file by file as they come, and in each file by their documents' ids.
+def asking_order(requests: pa.Table, *, mixed_characters: int = MIXED_CHARACTERS) -> pa.Table:
+    """Return REQUESTS in the order of their documents' ids, over so many files in a row as hold `mixed_characters`.
 
-    Ids are hashes: neighbours in a file are alike, and who judges chunk after chunk must not take that for a change.
+    Ids are hashes, so any seeds may come next to one another: where seeds are uneven, early ones are as uneven as late
+    ones, and who judges chunk after chunk sees a change of the generator alone. Whoever reads the seeds holds those of
+    the files that are mixed, which is why a large partition is asked in groups of files; a larger file is one alone.
     """
-    files = pc.index_in(requests["seed_file"], value_set=pc.unique(requests["seed_file"]))
-    keys = requests.select(["doc_id", "chunk"]).append_column("file", files)
+    sizes = requests.group_by(["seed_file", "doc_id"], use_threads=False).aggregate([("end", "max")])
+    files = sizes.group_by("seed_file", use_threads=False).aggregate([("end_max", "sum")])
+    groups: list[int] = []
+    filled = 0
+    for size in files["end_max_sum"].to_pylist():
+        is_new = bool(groups) and filled + size > mixed_characters
+        filled = size if is_new else filled + size
+        groups.append(groups[-1] + is_new if groups else 0)
+    places = pc.index_in(requests["seed_file"], value_set=files["seed_file"])
+    keys = requests.select(["doc_id", "chunk"]).append_column("group", pc.take(pa.array(groups, pa.int64()), places))
     return requests.take(
-        pc.sort_indices(keys, [("file", "ascending"), ("doc_id", "ascending"), ("chunk", "ascending")])
+        pc.sort_indices(keys, [("group", "ascending"), ("doc_id", "ascending"), ("chunk", "ascending")])
     )
 
 

@@ -1,5 +1,6 @@
 """Reading seed documents: of one documents table's partition in batches, or the ones that some requests name."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -31,26 +32,31 @@ def seed_batches(job: Job) -> Iterator[pa.Table]:
 
 
 class SeedReader:
-    """Gives the seeds of requests; keeps the wanted rows of the file that it read last."""
+    """Gives the seeds of requests; keeps the wanted rows of a file until seeds for all its requests were given."""
 
     def __init__(self, store: Store, requests: pa.Table) -> None:
         self._store = store
         self._requests = requests
-        self._file: str | None = None
-        self._rows: pa.Table | None = None
+        self._rows: dict[str, pa.Table] = {}
+        self._num_left = Counter(requests["seed_file"].to_pylist())
 
     def seeds(self, requests: pa.Table) -> pa.Table:
         """Return the seed documents of `requests`, each once."""
-        files = pc.unique(requests["seed_file"]).to_pylist()
         wanted = pc.unique(requests["doc_id"])
-        parts = [rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in map(self._wanted_rows, files)]
+        parts = []
+        for file, number in Counter(requests["seed_file"].to_pylist()).items():
+            rows = self._wanted_rows(file)
+            parts.append(rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)))
+            self._num_left[file] -= number
+            if self._num_left[file] <= 0:
+                del self._rows[file]
         return pa.concat_tables(parts)
 
     def _wanted_rows(self, file: str) -> pa.Table:
-        if file != self._file or self._rows is None:
+        if file not in self._rows:
             ours = self._requests.filter(pc.equal(self._requests["seed_file"], file))
             wanted = pc.unique(ours["doc_id"])
             batches = read_batches(self._store, file)
-            self._rows = pa.concat_tables([rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in batches])
-            self._file = file
-        return self._rows
+            rows = [rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in batches]
+            self._rows[file] = pa.concat_tables(rows)
+        return self._rows[file]

@@ -19,7 +19,7 @@ from corpusmill.synthesize.ask_ids import Tools
 from corpusmill.synthesize.asking import Answer, Ask, Failed, Waiting, advance
 from corpusmill.synthesize.generators.registry import has_simpler, simpler_program
 from corpusmill.synthesize.recipe import Recipe
-from corpusmill.synthesize.requests import Opened
+from corpusmill.synthesize.requests import MIXED_CHARACTERS, Opened
 from corpusmill.synthesize.store import AnswerStore
 from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED, Fate, KeptDecision, fate, is_judged
 from corpusmill.synthesize.supervise.features import Features, Output, features
@@ -192,7 +192,13 @@ def _features(output: JudgedOutput) -> Features:
 def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int) -> str:
     requests = run.job.upstream(f"synthesized/{run.job.dataset}/requests")
     return fingerprint(
-        {"recipe": run.recipe.version, "rules": rules.to_json(), "chunk_seeds": chunk_seeds, "requests": requests}
+        {
+            "recipe": run.recipe.version,
+            "rules": rules.to_json(),
+            "chunk_seeds": chunk_seeds,
+            "requests": requests,
+            "mixed_characters": MIXED_CHARACTERS,
+        }
     )
 
 

@@ -134,16 +134,24 @@ def test_what_is_asked_first_is_rendered_with_its_sampling():
     assert Sampling.from_json(rendered["sampling"]) == Sampling(max_tokens=64)
 
 
-def test_requests_are_asked_file_by_file_and_in_each_by_the_hash_of_the_id():
-    asked = [("b", "z", 0), ("b", "a", 1), ("b", "a", 0), ("a", "m", 0), ("a", "c", 0)]
-    table = pa.table(
-        {name: [row[place] for row in asked] for place, name in enumerate(("seed_file", "doc_id", "chunk"))}
-    )
-    ordered = asking_order(table).to_pylist()
-    assert [tuple(row.values()) for row in ordered] == [
-        ("b", "a", 0),
-        ("b", "a", 1),
-        ("b", "z", 0),
-        ("a", "c", 0),
-        ("a", "m", 0),
+@pytest.mark.parametrize(
+    ("mixed_characters", "expected"),
+    [
+        (100, "b/a0 b/a1 a/c0 c/k0 a/m0 b/z0"),
+        (50, "b/a0 b/a1 a/c0 a/m0 b/z0 c/k0"),
+        (1, "b/a0 b/a1 b/z0 a/c0 a/m0 c/k0"),
+    ],
+)
+def test_requests_are_asked_by_the_hash_of_the_id_over_the_files_that_fit_together(mixed_characters, expected):
+    asked = [
+        ("b", "z", 0, 10),
+        ("b", "a", 1, 20),
+        ("b", "a", 0, 10),
+        ("a", "m", 0, 10),
+        ("a", "c", 0, 10),
+        ("c", "k", 0, 10),
     ]
+    names = ("seed_file", "doc_id", "chunk", "end")
+    table = pa.table({name: [row[place] for row in asked] for place, name in enumerate(names)})
+    ordered = asking_order(table, mixed_characters=mixed_characters).to_pylist()
+    assert " ".join(f"{row['seed_file']}/{row['doc_id']}{row['chunk']}" for row in ordered) == expected
