@@ -6,7 +6,7 @@ Texts become numbers once (`Pool`); a run draws from them, so that long runs cos
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from benchmarks.supervised_passages import GOOD, collapsed, elsewhere, foreign_passages, looping, passages
@@ -19,7 +19,7 @@ REASONS: Mapping[str, float] = {"ungrounded": 0.5, "too_short": 0.2, "copied": 0
 WORSE_REASONS: Mapping[str, float] = {"repetitive": 0.8, "cut_off": 0.2}
 FILE_SEEDS = 250
 """Passages in one file."""
-Order = Literal["any", "documents", "files"]
+Order = Literal["mixed", "files", "documents"]
 KINDS = ("good", "collapses", "drifts", "turns bad", "accepts less")
 STOPS = frozenset({"demote", "stop", "pause"})
 
@@ -62,8 +62,9 @@ class Run:
     ramp: int = 3
     """A drift grows over so many chunks until all outputs are drifted."""
     seed: int = 0
-    order: Order = "any"
-    """How seeds come: in any order, document after document, or file by file and in each by hash, as the task asks."""
+    order: Order = "mixed"
+    """How seeds come: by the hash of their ids, as the task asks; file by file and in each by hash, as it asks where each
+    file is too large to be mixed with others; or document after document, as it never does."""
     scatter: float = 0.0
     """How much accept rates of neighbouring seeds differ from one another: 0 not at all, 1 each is 0 or 1."""
 
@@ -93,7 +94,7 @@ def first_action(
 
 def _order(run: Run, number: int, chance: random.Random) -> list[int]:
     order = list(range(number))
-    if run.order == "any":
+    if run.order == "mixed":
         chance.shuffle(order)
         return order
     start = chance.randrange(number)
@@ -127,12 +128,15 @@ def _is_bad(run: Run, chunk: int, chance: random.Random) -> bool:
 
 
 def _local_rate(run: Run, index: int) -> float:
-    """Twenty neighbours share a rate, drawn from a Beta distribution around the run's."""
-    if not run.scatter:
-        return run.accept_rate
-    strength = 1 / run.scatter - 1
-    chance = random.Random(f"{run.seed} {index // 20}")
-    return chance.betavariate(run.accept_rate * strength, (1 - run.accept_rate) * strength)
+    """Twenty neighbours share a rate."""
+    return _drawn_rate(run.seed, index // 20, run.accept_rate, run.scatter) if run.scatter else run.accept_rate
+
+
+@lru_cache(maxsize=1_000)
+def _drawn_rate(seed: int, group: int, accept_rate: float, scatter: float) -> float:
+    """Return a rate drawn from a Beta distribution around the run's."""
+    strength = 1 / scatter - 1
+    return random.Random(f"{seed} {group}").betavariate(accept_rate * strength, (1 - accept_rate) * strength)
 
 
 def _features(seed: str, text: str) -> Features:

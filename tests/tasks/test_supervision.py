@@ -17,13 +17,15 @@ from corpusmill.synthesize.generators.fallback import FallbackGenerator
 from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.recipe import PrimaryInput, Recipe
 from corpusmill.synthesize.sampling import Sampling
+from corpusmill.synthesize.supervise.rules import RULES
 from corpusmill.tasks import completions
 from corpusmill.tasks.task import execute
 from tests.tasks import toy_decline
 from tests.tasks.toy_decline import BAD_FROM
 
 NUM_SEEDS, CHUNK = 200, 20
-TEXT_RULES = ("grew_alike", "too_many_alike", "spread_fell", "left_seeds", "drifted", "lengths_shifted", "same_edges")
+COUNT_RULES = {"accept_below_floor", "accept_fell", "accept_waned", "reason_rose", "cost_above_ceiling", "failing"}
+TEXT_RULES = RULES.keys() - COUNT_RULES
 EASY = PromptGenerator(system="Say it anew, the easy way.", user="$document", sampling=Sampling(max_tokens=200))
 FALLBACK = Recipe(
     name="said_anew/plain",

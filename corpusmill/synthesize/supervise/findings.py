@@ -108,6 +108,7 @@ _SHIFTS: tuple[tuple[str, str, tuple[bool, ...]], ...] = (
     ("spread_fell", "pair_closeness", (True,)),
     ("left_seeds", "seed_closeness", (False,)),
     ("drifted", "start_closeness", (False,)),
+    ("lost_likeness", "likeness", (False,)),
     ("lengths_shifted", "length_ratio", (False, True)),
 )
 """Rule, histogram, and the sides of it that may grow."""
@@ -139,20 +140,23 @@ def _rose(
 def _shifted(
     rule: str, histogram: str, view: View, *, least: float, is_upper: bool, num_sides: int
 ) -> Iterator[Finding]:
-    """Look at the edge of the histogram beyond which most has come to lie, counting a test for each edge and side."""
+    """Look at the edge of the histogram beyond which most has come to lie, counting a test for each edge and side.
+
+    An edge with all outputs on one side of it, early and late, could have shown nothing and is not counted.
+    """
     assert view.reference is not None
-    now, before = view.recent.histograms[histogram], view.reference.histograms[histogram]
-    if not now.sum() or not before.sum():
+    now, before = view.recent.shares_below[histogram], view.reference.shares_below[histogram]
+    gained = before - now if is_upper else now - before
+    at = int(np.argmax(gained)) + 1
+    if gained[at - 1] < least:
         return
-    gained = np.cumsum(before / before.sum() - now / now.sum())[:-1]
-    at = int(np.argmax(gained if is_upper else -gained)) + 1
 
     def beyond(statistics: Statistics) -> Share:
         bins = statistics.histograms[histogram]
         return Share(float((bins[at:] if is_upper else bins[:at]).sum()), float(bins.sum()))
 
     edge = round(float(EDGES[histogram][at]), _DECIMALS)
-    tests = num_sides * len(gained)
+    tests = num_sides * int(((now + before > 0) & (now + before < 2)).sum())
     side = f"{histogram} {'at least' if is_upper else 'below'} {edge:g}"
     yield from _rose(rule, beyond, view, least=least, tests=tests, of=side)
 

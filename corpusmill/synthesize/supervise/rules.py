@@ -23,6 +23,7 @@ RULES: Mapping[str, Action] = {
     "same_edges": "lower_share",
     "left_seeds": "demote",
     "drifted": "demote",
+    "lost_likeness": "demote",
     "lengths_shifted": "pause",
     "cost_above_ceiling": "lower_share",
     "failing": "pause",
@@ -34,7 +35,7 @@ RULES: Mapping[str, Action] = {
 class SupervisionRules:
     """When a recipe is slowed, paused, exchanged or stopped."""
 
-    false_alarm: float = 1e-3
+    false_alarm: float = 1e-4
     """At most so likely is it that a generator which does not change is ever acted on, however long the run: each look at
     the numbers gets a part of this, and the parts of infinitely many looks add up to it."""
     windows: tuple[int, ...] = (1, 2, 3, 8)

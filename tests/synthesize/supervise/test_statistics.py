@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from benchmarks.supervised_passages import made_passages
 from corpusmill.synthesize.supervise.drift import drift, expected_variation, total_variation
 from corpusmill.synthesize.supervise.features import Output, features, text_features
 from corpusmill.synthesize.supervise.statistics import (
     Statistics,
     chunk_statistics,
     distinct_share,
+    mean_value,
     spread,
     start_of,
     tokens_per_accepted_token,
@@ -107,6 +109,22 @@ def test_the_distance_from_the_start_is_that_of_the_outputs_less_that_of_their_s
     assert same.histograms["start_closeness"][middle - 1 : middle + 1].sum() == 6
     away = chunk_statistics([features(Output(text="zzz yyy xxx", seed=text)) for text in SENTENCES[:3]], start)
     assert away.histograms["start_closeness"][:middle].sum() == 3
+
+
+def test_outputs_in_other_words_lie_among_the_first_ones_as_their_seeds_do_until_they_are_about_something_else():
+    seeds = made_passages(48)
+    said = [" ".join(word[::-1] for word in seed.split()) for seed in seeds]
+    written = [features(Output(text=text, seed=seed)) for text, seed in zip(said, seeds, strict=True)]
+    astray = [features(Output(text=text, seed=seed)) for text, seed in zip(reversed(said), seeds, strict=True)]
+    start = start_of(written[::2])
+    assert mean_value("likeness", chunk_statistics(written[1::2], start)) > 0.5
+    assert mean_value("likeness", chunk_statistics(astray[1::2], start)) < 0.2
+
+
+def test_an_output_of_the_start_says_nothing_of_its_likeness_to_itself():
+    first = [features(Output(text=text[::-1], seed=text)) for text in SENTENCES[:2]]
+    found = chunk_statistics(first, start_of(first), is_start=True).histograms["likeness"]
+    assert found[len(found) // 2] == 2
 
 
 def test_a_chunk_without_answers_has_statistics_too():

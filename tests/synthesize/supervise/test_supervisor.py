@@ -50,10 +50,20 @@ def test_a_bad_generator_is_stopped_within_three_chunks(pool, kind, chunk_size, 
     assert CHANGE <= decision.chunk <= CHANGE + 2
 
 
+def test_a_translation_that_drifts_is_stopped_though_it_was_never_close_to_its_seeds():
+    translated = Pool(made_passages(300), made_passages(300, subjects=1, name="foreign"), "translated")
+    for change in (8, CHANGE):
+        run = Run(kind="drifts", chunk_size=32, accept_rate=0.8, num_chunks=change + 3, change_at=change)
+        decision = first_action(run, translated, PLAIN)
+        assert decision is not None and decision.chunk >= change
+        assert "lost_likeness" in (decision.rule, *decision.numbers["also"])
+
+
+@pytest.mark.parametrize("scatter", [0.0, 0.3])
 @pytest.mark.parametrize("accept_rate", [0.05, 0.3, 0.8])
-def test_a_good_generator_is_never_stopped(pool, accept_rate):
-    for seed in range(4):
-        run = Run(accept_rate=accept_rate, seed=seed, num_chunks=60)
+def test_a_good_generator_is_never_stopped_however_uneven_its_seeds_are(pool, accept_rate, scatter):
+    for seed in range(3):
+        run = Run(accept_rate=accept_rate, seed=seed, num_chunks=60, scatter=scatter)
         assert first_action(run, pool, PLAIN) is None
 
 
