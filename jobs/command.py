@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobs import trace_commands
+
 if TYPE_CHECKING:
     from corpusmill.settings import Settings
 
@@ -416,6 +418,22 @@ COMMANDS: dict[str, Command] = {
         _explain_duplicate_arguments,
         _explain_duplicate,
     ),
+    "explain": (
+        "where the tokens at a position of a mix came from",
+        trace_commands.explain_arguments,
+        trace_commands.explain,
+    ),
+    "licences": (
+        "licences of sources and teachers in a mix, by tokens",
+        trace_commands.licences_arguments,
+        trace_commands.licences,
+    ),
+    "exposure": (
+        "how often a run meets documents and what was made from them",
+        trace_commands.exposure_arguments,
+        trace_commands.exposure,
+    ),
+    "diff": ("what two versions of a table differ in", trace_commands.diff_arguments, trace_commands.diff),
     "recipes": ("recipes by accepted tokens a device hour", _recipes_arguments, _recipes),
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),

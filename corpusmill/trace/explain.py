@@ -14,6 +14,7 @@ from corpusmill.stream.index import ComponentIndex, open_components, read_row_gr
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.trace.document import Document, DocumentTracer, Where
 from corpusmill.trace.lookup import INDEX_BYTES, RowFinder
+from corpusmill.trace.reads import documents_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +145,7 @@ class MixTracer:
 
     def _where(self, component: PlannedComponent, index: int) -> Where:
         """Return where the documents of a sequence are likely to lie: a shard of sequences is made of a file of documents."""
-        dataset = component.table.split("/")[1]
-        tables = [f"{stage}/{dataset}/documents" for stage in ("curated", "synthesized")]
-        table = next((one for one in tables if one in self._finder.tables), None)
+        table = documents_table(self._finder.tables, component.table)
         for pin in sorted(component.pins, key=lambda it: it.partition):
             if index < pin.num_sequences:
                 return Where(table=table, partition=pin.partition, place=(index + 0.5) / pin.num_sequences)
