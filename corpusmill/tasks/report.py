@@ -1,6 +1,7 @@
 """mixed/mixtures/report: what the stream really holds, component by component, against the plan.
 
-The gate compares realised with planned shares of tokens.
+One gate compares realised with planned shares of tokens. Where the mixture allows only some licences, another one names the
+tokens whose source or teacher has none of them.
 """
 
 from collections.abc import Mapping
@@ -11,15 +12,19 @@ import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
-from corpusmill.mix.plan import plan_from_table
+from corpusmill.mix.plan import Plan, plan_from_table
 from corpusmill.mix.report import REPORT, largest_share_difference, realise
 from corpusmill.stream.index import read_token_counts
 from corpusmill.tasks import plan
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
+from corpusmill.trace.licences import forbidden, mix_licences
 
 MAX_SHARE_DIFFERENCE = 0.02
 """Sequences are not equally full, so a short stream's shares of tokens differ a little from the plan's."""
 SHOWN = ("component", "planned_share", "realised_share", "planned_tokens", "realised_tokens", "epochs", "fill")
+
+SHOWN_LICENCES = ("component", "license", "generator_license", "tokens", "share")
+MOST_FORBIDDEN = 5
 
 
 def table(dataset: str) -> str:
@@ -41,18 +46,23 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     with partition_writer(job, attempt, name="report") as writer:
         writer.write(report)
     difference = largest_share_difference(report)
+    flow = mix_licences(job.lake, planned)
     return Outcome(
         files=writer.files,
         counts=Counts(rows_in=len(report), kept=len(report)),
         metrics=_metrics(report, difference),
-        tables={"shares": truncate_sample(report, columns=list(SHOWN), num_rows=len(report))},
+        tables={
+            "shares": truncate_sample(report, columns=list(SHOWN), num_rows=len(report)),
+            "licences": truncate_sample(flow, columns=list(SHOWN_LICENCES), num_rows=len(flow)),
+        },
         gates={
             "realised_shares": Gate(
                 passed=difference <= MAX_SHARE_DIFFERENCE,
                 message=f"realised shares differ from the plan by at most {difference:.3%} of all tokens, "
                 f"allowed are {MAX_SHARE_DIFFERENCE:.1%}",
                 numbers={"largest_difference": difference},
-            )
+            ),
+            **_licence_gate(planned, flow),
         },
     )
 
@@ -63,3 +73,21 @@ def _metrics(report: pa.Table, difference: float) -> dict[str, float | int | str
         for row in report.select(list(SHOWN)).to_pylist()
     }
     return {"tokens": pc.sum(report["realised_tokens"]).as_py(), "largest_share_difference": difference, **shares}
+
+
+def _licence_gate(planned: Plan, flow: pa.Table) -> dict[str, Gate]:
+    """Return the gate of the mixture's allow-lists; none where it has none."""
+    if planned.allowed_licences is None and planned.allowed_teacher_licences is None:
+        return {}
+    against = forbidden(flow, allowed=planned.allowed_licences, allowed_teachers=planned.allowed_teacher_licences)
+    rows = against.to_pylist()
+    tokens, share = (sum(row[name] for row in rows) for name in ("tokens", "share"))
+    named = [f"{row['component']}: {row['why']} ({row['tokens']:,} tokens)" for row in rows[:MOST_FORBIDDEN]]
+    more = f" and {len(rows) - MOST_FORBIDDEN} more" if len(rows) > MOST_FORBIDDEN else ""
+    message = (
+        f"{tokens:,} tokens ({share:.2%}) have a licence that the mixture does not allow: {'; '.join(named)}{more}. Allow it, "
+        "or leave out what has it"
+        if rows
+        else "every source and teacher has a licence that the mixture allows"
+    )
+    return {"licences": Gate(passed=not rows, message=message, numbers={"forbidden_share": share})}

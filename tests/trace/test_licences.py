@@ -1,10 +1,11 @@
 """Licences of sources and teachers, counted by the token, and what an allow-list forbids."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from benchmarks.mixing_lake import MIX
+from benchmarks.mixing_lake import MIX, mixture
 from corpusmill.document import DOCUMENTS
 from corpusmill.stream.inventory import read_plan
 from corpusmill.stream.loader import MixtureStream
@@ -63,6 +64,21 @@ def test_expressions_are_read_and_the_unknown_is_forbidden(flow, license, is_for
     row = {**flow.to_pylist()[0], "license": license, "generator_license": None}
     only = flow.schema.empty_table().from_pylist([row], schema=flow.schema)
     assert bool(len(forbidden(only, allowed=["MIT"]))) == is_forbidden
+
+
+def test_a_mix_that_its_allow_list_forbids_fails_its_check(staged):
+    """Mixes of names of their own: nobody else's plan changes."""
+    results = {}
+    lists = {"allowed_licences": ("MIT",), "allowed_teacher_licences": (TEACHER,)}
+    for name, rules in {"loose": lists | {"allowed_licences": ("MIT", "CC-BY-4.0")}, "strict": lists}.items():
+        asked = replace(mixture(**rules), name=name)
+        staged.run("plan", "mixtures", name, mixture=asked.to_json())
+        results[name] = staged.run("report", "mixtures", name)
+    strict, loose = results["strict"]["gates"]["licences"], results["loose"]["gates"]["licences"]
+    assert loose["passed"] and loose["message"] == "every source and teacher has a licence that the mixture allows"
+    assert not strict["passed"] and "stem: source licence CC-BY-4.0" in strict["message"]
+    assert 0.3 < strict["numbers"]["forbidden_share"] < 0.7
+    assert {row["license"] for row in results["strict"]["tables"]["licences"]} == {"MIT", "CC-BY-4.0"}
 
 
 def test_documents_that_went_since_are_counted_by_their_older_version(written, staged, monkeypatch):
