@@ -73,7 +73,7 @@ class JudgedOutput:
 
 def accept(
     requests: pa.Table,
-    completions: pa.Table,
+    completions: pa.Table | AnswerStore,
     documents: pa.Table,
     *,
     recipe: Recipe,
@@ -86,7 +86,7 @@ def accept(
     """
     if instruments.check_code is None and any(item.verifier == EXECUTES for item in recipe.verifiers):
         raise ValueError(f"recipe {recipe.name!r} has the verifier {EXECUTES}, which needs check_code; none was given")
-    answers = AnswerStore([completions])
+    answers = completions if isinstance(completions, AnswerStore) else AnswerStore([completions])
     inputs = open_requests(requests, documents, recipe, instruments.tools)
     outputs = judge_answers(inputs, answers, recipe, instruments)
     outputs = _executed(outputs, recipe, instruments)

@@ -7,6 +7,7 @@ that does not exist or does not take that parameter.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from corpusmill.curate.code_languages import check_code_languages, is_code_language
@@ -165,12 +166,12 @@ class Recipe:
         if DOCUMENT not in asked:
             raise ValueError(f"recipe {self.name!r} never shows the model its $document")
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The fingerprint of everything the recipe says."""
         return fingerprint(self.to_json())
 
-    @property
+    @cached_property
     def prompt_version(self) -> str:
         """The fingerprint of what decides the answers: a change of seeds or verifiers does not move it."""
         value = self.to_json()

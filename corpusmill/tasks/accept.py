@@ -4,7 +4,7 @@ One shard a file of requests. Code is run in a sandbox before and after its rewr
 (under `rules`, fields of ContaminationRules) an answer that holds a benchmark item is rejected, and its `meta` names it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from corpusmill.lake.reading import read_batches, read_rows
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.accept import Instruments, accept, acceptance_counts
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.store import AnswerStore
 from corpusmill.tasks import completions, requests
 from corpusmill.tasks.behaviour import check_behaviour
 from corpusmill.tasks.contamination import found_table, note_found
@@ -31,6 +32,10 @@ from corpusmill.tasks.stored_index import index_parameters, items_version, store
 from corpusmill.tasks.synthesis_costs import acceptance_costs, cost_rows
 from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.tools import ToolVersion, versions_for
+
+SEEDS_OF_REQUESTS = ("doc_id", "seed_file")
+BATCH_ROWS = 512
+"""Requests that are judged together, and whose programs are run together; all chunks of a seed are among one batch."""
 
 
 def table(dataset: str) -> str:
@@ -85,29 +90,47 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
-    """Yield one SYNTHESIZED row for every seed that one request file asks about."""
-    asked = read_rows(context.store, inputs["request_file"])
+    """Yield one SYNTHESIZED row for every seed that one request file asks about, some hundred seeds at a time.
+
+    Memory: the answers of the partition as Arrow tables, an entry an id, and the seeds of one file.
+    """
     recipe = Recipe.from_json(parameters["recipe"])
     tools = {name: ToolVersion(version) for name, version in parameters.get("tools", {}).items()}
-    seeds = SeedReader(context.store, asked).seeds(asked)
-    judged = accept(
-        asked,
-        _answers(inputs["completion_files"], context),
-        seeds,
-        recipe=recipe,
-        identity=EngineIdentity(**parameters["identity"]),
-        instruments=Instruments(check_code=check_behaviour, tools=tools),
-    )
-    if "contamination" in parameters:
-        judged, found = reject_contaminated(judged, stored_index(context.store, **parameters["contamination"]))
-        note_found(found, context)
-    context.add_counts(acceptance_counts(judged))
-    kept = judged.filter(pc.is_null(judged["reject_reason"]))
-    context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
-    context.note("accepted_tokens", pc.sum(kept["completion_tokens"]).as_py() or 0)
-    for row in side_by_side(judged, asked, seeds, num_rows=2):
-        context.sample(row)
-    yield judged
+    instruments = Instruments(check_code=check_behaviour, tools=tools)
+    index = stored_index(context.store, **parameters["contamination"]) if "contamination" in parameters else None
+    answers = _answers(inputs["completion_files"], context)
+    reader = SeedReader(context.store, read_rows(context.store, inputs["request_file"], columns=SEEDS_OF_REQUESTS))
+    for asked in whole_seeds(read_batches(context.store, inputs["request_file"], batch_rows=BATCH_ROWS)):
+        seeds = reader.seeds(asked)
+        judged = accept(
+            asked,
+            answers,
+            seeds,
+            recipe=recipe,
+            identity=EngineIdentity(**parameters["identity"]),
+            instruments=instruments,
+        )
+        if index is not None:
+            judged, found = reject_contaminated(judged, index)
+            note_found(found, context)
+        _tell(judged, context)
+        for row in side_by_side(judged, asked, seeds, num_rows=2):
+            context.sample(row)
+        yield judged
+
+
+def whole_seeds(batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield the rows of requests in pieces that end where a seed's chunks do."""
+    held: pa.Table | None = None
+    for batch in batches:
+        rows = batch if held is None else pa.concat_tables([held, batch])
+        last = rows["doc_id"][-1]
+        end = pc.index(rows["doc_id"], last).as_py()
+        if end:
+            yield rows.slice(0, end)
+        held = rows.slice(end)
+    if held is not None:
+        yield held
 
 
 def funnel_rows(counts: Counts) -> list[dict[str, Any]]:
@@ -119,6 +142,14 @@ def funnel_rows(counts: Counts) -> list[dict[str, Any]]:
         left -= number
         rows.append({"stage": f"after {reason}", "left": left, "lost": number})
     return [*rows, {"stage": "accepted", "left": counts.kept, "lost": 0}]
+
+
+def _tell(judged: pa.Table, context: ShardContext) -> None:
+    """Add the rows to the shard's ledger and its notes."""
+    context.add_counts(acceptance_counts(judged))
+    kept = judged.filter(pc.is_null(judged["reject_reason"]))
+    context.note("text_bytes", pc.sum(pc.binary_length(kept["text"])).as_py() or 0)
+    context.note("accepted_tokens", pc.sum(kept["completion_tokens"]).as_py() or 0)
 
 
 def _costs(job: Job, shards: Sequence[ShardOutcome]) -> dict[str, float]:
@@ -134,7 +165,6 @@ def _index_parameters(job: Job) -> dict[str, Any]:
     return {} if asked is None else {"contamination": index_parameters(job, asked.get("rules", {}))}
 
 
-def _answers(files: list[str], context: ShardContext) -> pa.Table:
+def _answers(files: list[str], context: ShardContext) -> AnswerStore:
     """Return the completions of the partition: what a program asks later is known only when it is replayed."""
-    parts = [batch for file in files for batch in read_batches(context.store, file)]
-    return pa.concat_tables(parts) if parts else completions.COMPLETIONS.empty_table()
+    return AnswerStore(batch for file in files for batch in read_batches(context.store, file, batch_rows=65_536))
