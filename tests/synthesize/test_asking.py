@@ -1,4 +1,4 @@
-"""Programs whose asks or texts no table could hold."""
+"""Programs whose asks or texts no table could hold, and functions that raise: each ends alone."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 from corpusmill.engines.inference import Completion, completion_from_answer
 from corpusmill.synthesize.asking import Answer, Finished, GivenUp, Material, Program, Question, ToolCall, advance
 from corpusmill.synthesize.generators.agent import AgentGenerator
+from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.sampling import Sampling
 
 SAMPLING = Sampling(max_tokens=8)
@@ -43,3 +44,13 @@ def test_what_an_agent_spells_in_json_ends_at_most_its_own_program(said):
 
 def test_an_answer_that_is_no_unicode_is_a_failure_of_any_engine():
     assert completion_from_answer("r", HALF) == Completion(request_id="r", failure="broken_answer")
+
+
+def test_a_text_at_which_a_plain_function_raises_is_rejected_and_no_other():
+    function = FunctionGenerator(function="tests.synthesize.toy_functions:fragile")
+    ends = [advance(function.program(Material(text=text)), lambda ask: None) for text in ("raise", "count", "good")]
+    assert ends == [
+        GivenUp(reason="function/raised_ZeroDivisionError"),
+        GivenUp(reason="function/no_text"),
+        Finished(text="good"),
+    ]

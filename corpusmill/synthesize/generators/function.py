@@ -10,11 +10,16 @@ from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program
 from corpusmill.synthesize.prompt import DOCUMENT
 
 REFUSED = "function/refused"
+NO_TEXT = "function/no_text"
+RAISED = "function/raised_"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionGenerator:
-    """A function from text to text, or to None where it refuses the text. The same text must give the same text."""
+    """A function from text to text, or to None where it refuses the text. The same text must give the same text.
+
+    A text at which it raises, or gives something else than text, is rejected as `function/raised_<error>` or `function/no_text`.
+    """
 
     kind: ClassVar[str] = "function"
 
@@ -38,8 +43,14 @@ class FunctionGenerator:
 
     def program(self, material: Material) -> Program:
         yield from ()
-        text = named_function(self.function)(material.text)
-        return GivenUp(reason=REFUSED) if text is None else Finished(text=text)
+        function = named_function(self.function)
+        try:
+            text = function(material.text)
+        except Exception as error:  # noqa: BLE001 - somebody else's function: one text may not end the run for all others
+            return GivenUp(reason=f"{RAISED}{type(error).__name__}")
+        if text is None:
+            return GivenUp(reason=REFUSED)
+        return Finished(text=text) if isinstance(text, str) else GivenUp(reason=NO_TEXT)
 
     def to_json(self) -> dict[str, Any]:
         return {"function": self.function, "version": self.version}

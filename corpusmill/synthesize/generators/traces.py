@@ -128,11 +128,24 @@ def _is_traced(node: ast.FunctionDef) -> bool:
 
 
 def _told_calls(run: PythonRun) -> list[Mapping[str, Any]] | None:
-    """Return what the run tells of calls; None where it failed, or ended before it told."""
+    """Return what the run tells of calls; None where it failed, ended before it told, or told something else itself."""
     lines = [line for line in run.output.splitlines() if line.startswith(trace_harness.MARK)]
     if not run.succeeded or not lines:
         return None
-    return [call for call in json.loads(lines[-1].removeprefix(trace_harness.MARK)) if call is not None]
+    try:
+        told = json.loads(lines[-1].removeprefix(trace_harness.MARK))
+        calls = [call for call in told if call is not None]
+        return calls if all(map(_is_told, calls)) else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def _is_told(call: Mapping[str, Any]) -> bool:
+    """Whether it has the form that the harness gives, all on single lines; a program can print what it likes."""
+    gave = [call[name] for name in ("given", "returned", "raised") if name in call]
+    changes = [changed for _, changed in call["lines"]]
+    spelled = [*gave, *(value for changed in changes for value in changed.values())]
+    return len(gave) == 2 and all(isinstance(text, str) and len(text.splitlines()) < 2 for text in spelled)
 
 
 def _sample(source: str, function: str, calls: Sequence[Mapping[str, Any]]) -> str:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from corpusmill.engines.sandbox import run_python
-from corpusmill.synthesize.asking import Finished, Material, ToolCall
+from corpusmill.synthesize.asking import Finished, GivenUp, Material, ToolCall
 from corpusmill.synthesize.generators.trace_harness import fitting, told_call
 from corpusmill.synthesize.generators.traces import TraceGenerator, proposed_arguments, traced_function
 from corpusmill.synthesize.sampling import Sampling
@@ -201,3 +201,14 @@ def test_json_gives_it_back():
     made = traces(max_calls=3, max_lines=5)
     assert TraceGenerator.from_json(json.loads(json.dumps(made.to_json()))) == made
     assert made.names() == {"document"}
+
+
+@pytest.mark.parametrize(
+    "told", ["[", "3", "[3]", "[{}]", '[{"given": "1", "returned": 2, "lines": []}]', "[" * 900], ids=range(6)
+)
+def test_what_a_program_prints_in_the_name_of_the_harness_ends_its_own_trace_alone(told):
+    """It takes the harness's own word for printing."""
+    line = f"what the calls gave: {told}"
+    spoof = f"import builtins\nbuiltins.print = lambda *_, say=print: say({line!r})\n\ndef f(x):\n    return x\n"
+    end = ran(traces(), Material(text=spoof, language="Python"), "[[1], [2]]")
+    assert end == GivenUp(reason="program_fails")
