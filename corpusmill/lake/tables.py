@@ -115,6 +115,10 @@ class Lake:
             lambda: self._begin_once(table, partition, schema=wanted, location=location), what=f"an attempt at {table}"
         )
 
+    def check_newest(self, attempt: Attempt) -> None:
+        """Raise StaleAttemptError where a newer attempt at the partition has begun: more work on this one is lost."""
+        check_fence(self._load(attempt.table), attempt)
+
     def commit(
         self,
         attempt: Attempt,

@@ -216,7 +216,10 @@ class _Asking:
             one.result()
 
     def _take_rows(self, rows: pa.Table) -> None:
-        """Keep the rows of a wave. Waves overlap, so a wave's time is what passed since the one before it was kept."""
+        """Keep the rows of a wave; a run that another one has overtaken then asks nothing more.
+
+        Waves overlap, so a wave's time is what passed since the one before it was kept.
+        """
         seconds, self._since = time.monotonic() - self._since, time.monotonic()
         devices = self._job.settings.inference.num_devices if self._engine is not None else 0
         self.device_seconds += seconds * devices
@@ -224,6 +227,7 @@ class _Asking:
         if self.supervision is not None:
             self.supervision.settle()
         self._report(rows, seconds)
+        self._job.lake.check_newest(self._attempt)
 
     def _keep(self, rows: pa.Table) -> None:
         name = fingerprint(rows["request_id"].to_pylist())

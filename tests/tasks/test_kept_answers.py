@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from benchmarks.synthesis_lake import DATASET, PARTITION, RECIPE, SEEDS, add_seeds
-from corpusmill.engines.inference import EngineDeadError
+from corpusmill.document import COMPLETIONS
+from corpusmill.engines.inference import ChatRequest, EngineDeadError
+from corpusmill.lake.errors import StaleAttemptError
 from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings, settings_from_table
 from corpusmill.tasks.task import execute
@@ -101,3 +103,23 @@ def test_maintenance_knows_the_decisions_that_a_commit_keeps(settings, tmp_path)
     assert [key for key in state.objects if key.endswith("-decisions.json")] == [
         str(file.relative_to(Path(settings.lake.store.root))) for file in files(tmp_path, "*-decisions.json")
     ]
+
+
+def test_a_run_that_another_overtook_asks_at_most_what_was_under_way(settings, tmp_path, monkeypatch):
+    """The other run begins while page 23 is asked."""
+    asked = []
+
+    def good(request: ChatRequest) -> str:
+        asked.append(toy_decline.page(request))
+        if asked[-1] == 23:
+            Lake(settings.lake).begin(TABLE, PARTITION, COMPLETIONS)
+        return said(request)
+
+    said = toy_decline.good
+    monkeypatch.setattr(toy_decline, "good", good)
+    with pytest.raises(StaleAttemptError):
+        run(settings, "completions")
+    waves = files(tmp_path, "answers/*.parquet")
+    num_asked = len(asked)
+    assert asked.index(23) < num_asked == CHUNK * len(waves) <= asked.index(23) + CHUNK
+    assert run(settings, "completions")["metrics"]["requests_asked"] == NUM_SEEDS - num_asked
