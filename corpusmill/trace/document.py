@@ -60,7 +60,8 @@ class Document:
     @property
     def is_located(self) -> bool:
         """Whether each source that it comes from leads to a record: its file and its place in it."""
-        return all(source.record is not None for source in self.sources())
+        sources = list(self.sources())
+        return bool(sources) and all(source.record is not None for source in sources)
 
 
 @dataclass(frozen=True, kw_only=True)
