@@ -87,6 +87,35 @@ def speed_plot(rows: Rows) -> str:
     return "\n".join(lines)
 
 
+def mixture_plot(rows: Rows) -> str:
+    """Return each component's tokens as a bar, with its planned share where the real one differs, largest first."""
+    ordered = sorted(rows, key=lambda row: (-row["realised_tokens"], row["component"]))
+    most = max((row["realised_tokens"] for row in ordered), default=0) or 1
+    head = ["| component | tokens | share | planned | epochs | generated ░ |", "| --- | --: | --: | --: | --: | --- |"]
+    lines = []
+    for row in ordered:
+        bar = ("░" if row["is_synthetic"] else "█") * round(row["realised_tokens"] / most * BAR_CHARACTERS)
+        shares = f"{row['realised_share']:.2%} | {row['planned_share']:.2%}"
+        lines.append(
+            f"| {escape(row['component'])} | {row['realised_tokens']:,} | {shares} | {row['epochs']:.2f} | {bar} |"
+        )
+    for num_lines in range(len(lines), 0, -1):
+        rest = ordered[num_lines:]
+        tokens, share, planned = (
+            sum(row[name] for row in rest) for name in ("realised_tokens", "realised_share", "planned_share")
+        )
+        others = [f"| {OTHERS} ({len(rest)}) | {tokens:,} | {share:.2%} | {planned:.2%} | | |"] if rest else []
+        shown = "\n".join([*head, *lines[:num_lines], *others])
+        if len(shown) <= MAX_CHARACTERS:
+            return shown
+    return "\n".join(head)
+
+
+def token_plot(rows: Rows) -> str:
+    """Return a bar of tokens for each name; a row has a name and tokens, in this order."""
+    return bar_table({str(name): tokens for name, tokens in (row.values() for row in rows)})
+
+
 PLOTS: dict[str, Callable[[Rows], str]] = {
     "source_overlap": overlap_matrix,
     "snapshot_overlap": overlap_matrix,
@@ -96,6 +125,8 @@ PLOTS: dict[str, Callable[[Rows], str]] = {
     "quality_tiers": distribution_plot,
     "accept_funnel": funnel_plot,
     "speeds": speed_plot,
+    "shares": mixture_plot,
+    "tokens_by_language": token_plot,
 }
 
 

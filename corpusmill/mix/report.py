@@ -89,6 +89,41 @@ def largest_share_difference(report: pa.Table) -> float:
     return float(np.abs(planned - realised).max())
 
 
+def phase_rows(plan: Plan, report: pa.Table) -> list[dict[str, Any]]:
+    """Return a row for each phase: where it begins, how long it is, and the shares of tokens that came, as one text."""
+    names, tokens_CF = report["component"].to_pylist(), report["phase_tokens"].to_pylist()
+    rows = []
+    for number, (phase, start) in enumerate(zip(plan.stretches, plan.starts, strict=False)):
+        tokens = {name: of_phase[number] for name, of_phase in zip(names, tokens_CF, strict=True)}
+        total = sum(tokens.values()) or 1
+        rows.append(
+            {
+                "phase": phase.name,
+                "first_position": start,
+                "sequences": phase.num_positions,
+                "tokens": sum(tokens.values()),
+                "shares": ", ".join(f"{name} {held / total:.1%}" for name, held in tokens.items() if held),
+            }
+        )
+    return rows
+
+
+def tokens_by_language(report: pa.Table) -> dict[str, int]:
+    """Return realised tokens by the language that components declare, most first."""
+    sums: dict[str, int] = {}
+    for row in report.select(["language", "realised_tokens"]).to_pylist():
+        name = row["language"] or "not declared"
+        sums[name] = sums.get(name, 0) + row["realised_tokens"]
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+
+
+def synthetic_share(report: pa.Table) -> float:
+    """Return the share of realised tokens that synthetic components gave."""
+    rows = report.select(["is_synthetic", "realised_tokens"]).to_pylist()
+    total = sum(row["realised_tokens"] for row in rows)
+    return sum(row["realised_tokens"] for row in rows if row["is_synthetic"]) / total
+
+
 def _check(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> None:
     for component, tokens in zip(plan.components, tokens_per_sequence, strict=True):
         found = (len(tokens), int(tokens.sum()))

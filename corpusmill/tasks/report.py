@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
 from corpusmill.mix.plan import Plan, plan_from_table
-from corpusmill.mix.report import REPORT, largest_share_difference, realise
+from corpusmill.mix.report import (
+    REPORT,
+    largest_share_difference,
+    phase_rows,
+    realise,
+    synthetic_share,
+    tokens_by_language,
+)
 from corpusmill.stream.index import read_token_counts
 from corpusmill.tasks import plan
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
@@ -21,7 +28,16 @@ from corpusmill.trace.licences import forbidden, mix_licences
 
 MAX_SHARE_DIFFERENCE = 0.02
 """Sequences are not equally full, so a short stream's shares of tokens differ a little from the plan's."""
-SHOWN = ("component", "planned_share", "realised_share", "planned_tokens", "realised_tokens", "epochs", "fill")
+SHOWN = (
+    "component",
+    "planned_share",
+    "realised_share",
+    "planned_tokens",
+    "realised_tokens",
+    "epochs",
+    "fill",
+    "is_synthetic",
+)
 
 SHOWN_LICENCES = ("component", "license", "generator_license", "tokens", "share")
 MOST_FORBIDDEN = 5
@@ -54,6 +70,10 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         tables={
             "shares": truncate_sample(report, columns=list(SHOWN), num_rows=len(report)),
             "licences": truncate_sample(flow, columns=list(SHOWN_LICENCES), num_rows=len(flow)),
+            "phases": phase_rows(planned, report),
+            "tokens_by_language": [
+                {"language": name, "tokens": tokens} for name, tokens in tokens_by_language(report).items()
+            ],
         },
         gates={
             "realised_shares": Gate(
@@ -72,7 +92,12 @@ def _metrics(report: pa.Table, difference: float) -> dict[str, float | int | str
         f"realised/{row['component']}": round(row["realised_share"], 6)
         for row in report.select(list(SHOWN)).to_pylist()
     }
-    return {"tokens": pc.sum(report["realised_tokens"]).as_py(), "largest_share_difference": difference, **shares}
+    return {
+        "tokens": pc.sum(report["realised_tokens"]).as_py(),
+        "largest_share_difference": difference,
+        "synthetic_share": round(synthetic_share(report), 6),
+        **shares,
+    }
 
 
 def _licence_gate(planned: Plan, flow: pa.Table) -> dict[str, Gate]:

@@ -104,3 +104,39 @@ def test_speeds_of_settings_show_their_spread_and_fit_the_page():
 def test_every_quality_tier_has_its_bar():
     tiers = [{"tier": tier, "documents": 250_000, "dropped": 10_000} for tier in (*range(19, -1, -1), "none")]
     assert len(PLOTS["quality_tiers"](tiers).splitlines()) == 2 + 21
+
+
+def mixture_row(name: str, tokens: int, total: int, *, is_synthetic: bool = False) -> dict:
+    return {
+        "component": name,
+        "realised_tokens": tokens,
+        "realised_share": tokens / total,
+        "planned_share": 0.5,
+        "epochs": 1.5,
+        "is_synthetic": is_synthetic,
+    }
+
+
+def test_a_mixture_shows_tokens_shares_epochs_and_what_was_generated():
+    rows = [mixture_row("code", 250, 1000, is_synthetic=True), mixture_row("web", 750, 1000)]
+    assert PLOTS["shares"](rows).splitlines()[2:] == [
+        "| web | 750 | 75.00% | 50.00% | 1.50 | ████████████ |",
+        "| code | 250 | 25.00% | 50.00% | 1.50 | ░░░░ |",
+    ]
+
+
+def test_a_mixture_of_many_components_counts_those_that_do_not_fit():
+    shown = PLOTS["shares"]([mixture_row(f"component{n}", 1000 - n, 200_000) for n in range(200)])
+    assert len(shown) <= MAX_CHARACTERS
+    rest = shown.splitlines()[-1]
+    num_others = int(rest.split("(")[1].split(")")[0])
+    assert num_others == 200 - (len(shown.splitlines()) - 3)
+    assert int(rest.split("|")[2].replace(",", "")) == sum(1000 - n for n in range(200 - num_others, 200))
+
+
+def test_languages_are_bars_of_tokens():
+    rows = [{"language": "en", "tokens": 300}, {"language": "not declared", "tokens": 100}]
+    assert PLOTS["tokens_by_language"](rows).splitlines()[2:] == [
+        "| en | 300 | 75% | ████████████ |",
+        "| not declared | 100 | 25% | ████ |",
+    ]

@@ -8,10 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.mix.inventory import Inventory, PartitionPin
-from corpusmill.mix.mixture import Component, Mixture
+from corpusmill.mix.mixture import Component, Mixture, Phase
 from corpusmill.mix.order import prefix_bound
 from corpusmill.mix.plan import Plan
-from corpusmill.mix.report import REPORT, largest_share_difference, realise
+from corpusmill.mix.report import (
+    REPORT,
+    largest_share_difference,
+    phase_rows,
+    realise,
+    synthetic_share,
+    tokens_by_language,
+)
 from corpusmill.mix.solve import plan
 
 LENGTH = 100
@@ -124,3 +131,18 @@ def test_the_largest_difference_is_of_shares():
     made = plan_over(tokens, weights={"a": 1, "b": 1}, budget_tokens=100)
     report = realise(replace(made), list(tokens.values()))
     assert largest_share_difference(report) == pytest.approx(abs(0.5 - report["realised_share"].to_pylist()[0]))
+
+
+def test_phases_languages_and_the_synthetic_share_are_of_true_tokens():
+    tokens = {"a": np.full(40, 100), "b": np.full(40, 50)}
+    phases = (Phase(name="main", weight=3), Phase(name="anneal", weight=1, weights={"a": 0, "b": 1}))
+    made = plan_over(tokens, weights={"a": 1, "b": 1}, budget_tokens=4000, phases=phases)
+    declared = (replace(made.components[0], language="en"), replace(made.components[1], is_synthetic=True))
+    made = replace(made, components=declared)
+    report = realise(made, list(tokens.values()))
+    assert phase_rows(made, report) == [
+        {"phase": "main", "first_position": 0, "sequences": 45, "tokens": 3000, "shares": "a 50.0%, b 50.0%"},
+        {"phase": "anneal", "first_position": 45, "sequences": 20, "tokens": 1000, "shares": "b 100.0%"},
+    ]
+    assert tokens_by_language(report) == {"not declared": 2500, "en": 1500}
+    assert synthetic_share(report) == 0.625
