@@ -1,8 +1,8 @@
 """The order of a stream of 10^6 sequences, 12 components and three phases: shares at every prefix, distances, ns a position.
 
 The contract is with the declared integer weights; how far these are from the weights that were asked for is shown beside.
-The other way is to draw each sequence's component at random by weight, as most loaders do, and the same in blocks of the
-stream; both have the right shares on average only. Times are CPU time of the best of five runs.
+The other way is to draw each sequence's component at random by weight, as most loaders do: the right shares on average
+only. Times are of the processor, the best of five runs.
 """
 
 import time
@@ -67,7 +67,7 @@ def measures() -> list[Measure]:
         Measure(measure="its index, 10^9 sequences (MB)", ours=_index_bytes(long.order()) / 1e6, bar=at_most(8.0)),
         Measure(measure="neighbours read together (MB)", ours=4 * LENGTH * made.block_sequences / (1 << 20)),
         Measure(
-            measure="distance of neighbours of a component in the shuffle (share of a third, 1 is random over all)",
+            measure="how far blocks that follow one another lie apart (1: as far as random ones)",
             ours=_spread(made, found),
         ),
     ]
@@ -174,7 +174,7 @@ def _from_requested(made: Plan, component_T: Any) -> float:
 
 
 def _spread(made: Plan, found: Any) -> float:
-    """Return how far apart consecutive sequences of a component's blocks are, against 1/3, the mean of two random points."""
+    """Return the mean distance, in a component, of sequences eight blocks of reading apart, over that of random ones."""
     far = []
     for number, component in enumerate(made.components):
         block_T = found.index_T[found.component_T == number] // made.block_sequences

@@ -1,4 +1,4 @@
-"""mixed/mixtures: what a training run reads. A partition is a mixture; its weights and epoch caps stand here.
+"""mixed/mixtures: what a training run reads. A partition is a mixture; its weights, caps, groups and phases stand here.
 
 Weights are shares of tokens. A mixture writes no tokens: its plan pins versions of tokenized tables, and the order of its
 stream is a function of plan, seed and position.
@@ -12,8 +12,14 @@ from assets.tokenization import SEQUENCE_LENGTH
 from corpusmill.mix.mixture import Component, Mixture
 
 
-def _component(dataset: str, weight: float, *, max_epochs: float = 1.0) -> Component:
-    return Component(name=dataset, table=f"tokenized/{dataset}/sequences", weight=weight, max_epochs=max_epochs)
+def _component(dataset: str, weight: float, *, max_epochs: float = 1.0, is_synthetic: bool = False) -> Component:
+    return Component(
+        name=dataset,
+        table=f"tokenized/{dataset}/sequences",
+        weight=weight,
+        max_epochs=max_epochs,
+        is_synthetic=is_synthetic,
+    )
 
 
 MIXTURES = {
@@ -25,7 +31,7 @@ MIXTURES = {
             _component("web", 0.45, max_epochs=4),
             _component("code", 0.348, max_epochs=1),
             _component("stem", 0.20, max_epochs=4),
-            _component("web_rephrased", 0.002, max_epochs=8),
+            _component("web_rephrased", 0.002, max_epochs=8, is_synthetic=True),
         ),
     ),
 }

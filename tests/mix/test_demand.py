@@ -92,6 +92,12 @@ def test_patterns_choose_partitions():
         plan(mixture(component("web", 1, partitions=("2025-*",))), held)
 
 
+def test_a_partition_without_documents_is_no_obstacle():
+    held = Inventory(pins=[pin("web", sequences=2, tokens=20), pin("web", sequences=0, tokens=0, partition="s0")])
+    made = plan(mixture(component("web", 1)), held)
+    assert [one.partition for one in made.components[0].pins] == ["s0", "s1"] and made.num_positions == 2
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
