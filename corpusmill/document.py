@@ -236,15 +236,15 @@ DECISIONS = pa.schema(
     [
         pa.field("recipe", pa.string(), nullable=False),
         pa.field("recipe_version", pa.string(), nullable=False),
-        pa.field("chunk", pa.int32(), nullable=False),
+        pa.field("chunk", pa.int32()),
         pa.field("num_seeds", pa.int32(), nullable=False),
         pa.field("action", pa.string(), nullable=False),
         pa.field("rule", pa.string()),
         pa.field("share", pa.float64(), nullable=False),
-        pa.field("from_seed", pa.int64(), nullable=False),
+        pa.field("from_seed", pa.int64()),
         pa.field("followed", pa.string(), nullable=False),
-        pa.field("outputs", pa.int64(), nullable=False),
-        pa.field("accepted", pa.int64(), nullable=False),
+        pa.field("outputs", pa.int64()),
+        pa.field("accepted", pa.int64()),
         pa.field("p_value", pa.float64()),
         pa.field("numbers", pa.large_string(), nullable=False),
     ]
@@ -253,6 +253,9 @@ DECISIONS = pa.schema(
 
 `outputs` and `accepted` are those of the chunk; `rule` and `p_value` are null where no rule acted. `from_seed` is the
 first seed, in the order of asking, that the decision holds for.
+
+A budget that was spent is a row, too: `rule` is `budget_` and the limit, `num_seeds` the documents that were begun, and what
+belongs to a chunk is null. Of a queue, `recipe` is the recipe's name and the queue's.
 """
 
 SEQUENCES = pa.schema(

@@ -33,6 +33,13 @@ class Spent:
     completion_tokens: int = 0
     device_seconds: float = 0.0
 
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            device_seconds=self.device_seconds + other.device_seconds,
+        )
+
 
 def with_device_seconds(rows: pa.Table, seconds: float) -> pa.Table:
     """Return COMPLETIONS with the time that engines took for them, shared out by tokens; tools' answers get none."""
@@ -77,6 +84,11 @@ class AnswerStore:
                 self._answered.add(request_id)
             else:
                 self._num_failures[request_id] += 1
+
+    @property
+    def num_known(self) -> int:
+        """How many asks anything came back for."""
+        return len(self._place)
 
     def find(self, request_id: str) -> Answer | Failed | None:
         """Return the answer that stands, else the last failure, else None."""

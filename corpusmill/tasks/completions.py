@@ -6,7 +6,8 @@ of one: a killed run loses at most so many. The next run asks only what is missi
 earlier attempts left as waves stands.
 
 With the parameter `supervision` (`rules`: fields of SupervisionRules; `chunk_seeds`) a supervisor judges chunk after chunk of
-seeds. What it does not let be asked has a row with that failure, which no run takes for an answer.
+seeds. With `budgets` (fields of Budget by queue; `""` is all of the recipe) no further document is begun once one is spent.
+What is not asked for either has a row with that failure, which no run takes for an answer.
 """
 
 import time
@@ -25,14 +26,15 @@ from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.asking import Answer, Failed, Program
 from corpusmill.synthesize.generators.function import FunctionGenerator
-from corpusmill.synthesize.generators.registry import simpler_program
+from corpusmill.synthesize.generators.registry import entered_queue, priorities, simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import Opened, asking_order, open_requests
 from corpusmill.synthesize.store import AnswerStore, RetryPolicy, with_device_seconds
-from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED
+from corpusmill.synthesize.supervise.course import BUDGET_SPENT, DEMOTED, UNASKED
 from corpusmill.synthesize.waves import Run, Wave, plan_waves
 from corpusmill.tasks import decisions
 from corpusmill.tasks import requests as requests_task
+from corpusmill.tasks.budgets import PARAMETER, Budgets
 from corpusmill.tasks.inference import engine_label, inference_engine, num_lanes
 from corpusmill.tasks.kept_answers import keep_wave, kept_answers
 from corpusmill.tasks.seeds import SeedReader
@@ -44,7 +46,7 @@ from corpusmill.tasks.wave import answer_wave, is_for_model
 
 _OPENED_ROWS = 256
 SUPERVISOR = "supervisor"
-"""Stands as engine and step of what was not asked."""
+"""Stands as engine and step of what was not asked, by its decision or for a spent budget."""
 POLICY = RetryPolicy(permanent=RetryPolicy().permanent | UNASKED)
 
 
@@ -67,7 +69,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     with asking:
         steps = asking.ask(requests)
     completions = answers.table(steps)
-    watch = asking.supervision
+    watch, budgets = asking.supervision, asking.budgets
     with partition_writer(job, attempt, name="completions") as writer:
         writer.write(completions)
     return Outcome(
@@ -77,17 +79,30 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             **_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
             "engine_settings": engine_label(job.settings),
         },
-        tables={"steps": _by_step(completions), **({"decisions": watch.shown()} if watch else {})},
+        tables={
+            "steps": _by_step(completions),
+            **({"decisions": watch.shown()} if watch else {}),
+            **({"budgets": budgets.shown()} if budgets else {}),
+        },
         samples=truncate_sample(completions, columns=["request_id", "step", "answer", "finish_reason", "failure"]),
         gates={"supervisor": watch.gate()} if watch else {},
-        state={"objects": {decisions.OBJECT: watch.keep()}} if watch else {},
+        state=_state(watch, budgets),
     )
 
 
 def after_commit(job: Job) -> None:
-    """Make the table of the supervisor's decisions, unless it is there."""
-    if "supervision" in job.parameters:
+    """Make the table of what was decided in the run, unless it is there."""
+    if {"supervision", PARAMETER} & job.parameters.keys():
         execute("decisions", job.arguments(job.partition, job.parameters), job.report)
+
+
+def _state(watch: Supervision | None, budgets: Budgets | None) -> dict[str, Any]:
+    """Return what the commit says of the objects in which the run kept its decisions."""
+    objects = {
+        **({decisions.OBJECT: watch.keep()} if watch else {}),
+        **({decisions.CLOSINGS: budgets.keep()} if budgets else {}),
+    }
+    return {"objects": objects} if objects else {}
 
 
 class _Asking:
@@ -106,7 +121,11 @@ class _Asking:
         self._num_waves = 0
         self._unasked: dict[str, str] = {}
         is_watched = "supervision" in job.parameters and not isinstance(self._recipe.generator, FunctionGenerator)
-        self.supervision = self._supervision() if is_watched else None
+        watched = Supervised(
+            job=job, attempt=attempt, recipe=self._recipe, tools=self._tools, answers=answers, find=self._find
+        )
+        self.supervision = Supervision(watched) if is_watched else None
+        self.budgets = Budgets(watched) if PARAMETER in job.parameters else None
         self._since = 0.0
 
     def __enter__(self) -> "_Asking":
@@ -160,40 +179,50 @@ class _Asking:
         return {**steps, **{name: step for name, step in self._unasked.items() if name not in steps}}
 
     def _runs(self, requests: pa.Table) -> Iterator[Run]:
-        reader = SeedReader(self._job.lake.store, requests)
-        for start in range(0, len(requests), _OPENED_ROWS):
-            ours = requests.slice(start, _OPENED_ROWS)
-            for opened in open_requests(ours, reader.seeds(ours), self._recipe, self._tools):
-                chosen = "asked" if self.supervision is None else self.supervision.admit(opened)
-                if chosen != "asked":
-                    self._leave_out(opened.request["request_id"], DEMOTED if chosen == "simpler" else chosen)
-                if chosen not in UNASKED:
-                    yield self._run(opened, is_simpler=chosen == "simpler")
+        if self.budgets is not None and self._answers.num_known:
+            self.budgets.survey(self._opened(requests))
+        for opened in self._opened(requests):
+            chosen = "asked" if self.supervision is None else self.supervision.admit(opened)
+            if chosen != "asked":
+                self._leave_out(opened.request["request_id"], DEMOTED if chosen == "simpler" else chosen)
+            if chosen not in UNASKED:
+                yield self._run(opened, is_simpler=chosen == "simpler")
+
+    def _opened(self, requests: pa.Table) -> Iterator[Opened]:
+        """Yield the requests with their seeds, in the order of asking: those of the highest priority first."""
+        generator = self._recipe.generator
+        levels = priorities(generator)
+        for level in levels:
+            reader = SeedReader(self._job.lake.store, requests)
+            is_ours = True
+            for start in range(0, len(requests), _OPENED_ROWS):
+                ours = requests.slice(start, _OPENED_ROWS)
+                for opened in open_requests(ours, reader.seeds(ours), self._recipe, self._tools):
+                    if len(levels) > 1 and opened.request["chunk"] == 0:
+                        entered = entered_queue(generator, opened.material)
+                        is_ours = level == (levels[-1] if entered is None else entered.priority)
+                    if is_ours:
+                        yield opened
 
     def _run(self, opened: Opened, *, is_simpler: bool) -> Run:
         def start() -> Program:
             simpler = simpler_program(self._recipe.generator, opened.material) if is_simpler else None
-            return self._recipe.generator.program(opened.material) if simpler is None else simpler
+            program = self._recipe.generator.program(opened.material) if simpler is None else simpler
+            return program if self.budgets is None else self.budgets.within(opened, program, refuse)
+
+        def refuse(request_id: str) -> None:
+            if self._answers.find(request_id) is None:
+                self._leave_out(request_id, BUDGET_SPENT)
+            if self.supervision is not None:
+                self.supervision.withdraw(opened.request["doc_id"])
 
         return Run(start=start, id_of=lambda ask: opened.id_of(ask, self._tools))
 
     def _leave_out(self, request_id: str, reason: str) -> None:
-        """Note that the first thing that a program would ask is not asked."""
+        """Note that the first thing that a program, or a queue of it, would ask is not asked."""
         row = {"request_id": request_id, "failure": reason, "engine": SUPERVISOR, "step": SUPERVISOR}
         self._answers.add(pa.Table.from_pylist([row], schema=COMPLETIONS))
         self._unasked[request_id] = SUPERVISOR
-
-    def _supervision(self) -> Supervision:
-        return Supervision(
-            Supervised(
-                job=self._job,
-                attempt=self._attempt,
-                recipe=self._recipe,
-                tools=self._tools,
-                answers=self._answers,
-                find=self._find,
-            )
-        )
 
     def _find(self, request_id: str) -> Answer | Failed | None:
         return self._answers.find_settled(request_id, policy=POLICY, just_asked=self.asked)
@@ -223,7 +252,10 @@ class _Asking:
         seconds, self._since = time.monotonic() - self._since, time.monotonic()
         devices = self._job.settings.inference.num_devices if self._engine is not None else 0
         self.device_seconds += seconds * devices
-        self._keep(with_device_seconds(rows, seconds * devices))
+        rows = with_device_seconds(rows, seconds * devices)
+        self._keep(rows)
+        if self.budgets is not None:
+            self.budgets.take(rows)
         if self.supervision is not None:
             self.supervision.settle()
         self._report(rows, seconds)

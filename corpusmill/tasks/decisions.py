@@ -1,11 +1,12 @@
-"""synthesized/<dataset>/decisions: what the supervisor decided about a partition, one row a chunk of seeds.
+"""synthesized/<dataset>/decisions: what was decided about a partition: by the supervisor, one row a chunk of seeds, and
+one row for each budget that was spent.
 
 A table beside the completions, made after their commit from what the run kept; it is there even where the run was paused.
 """
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -13,11 +14,16 @@ from corpusmill.counts import Counts
 from corpusmill.document import DECISIONS
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.supervise.budget import Closing
 from corpusmill.synthesize.supervise.course import KeptDecision
 from corpusmill.tasks.task import Job, Outcome, partition_writer
 
+Kept = TypeVar("Kept")
+
 OBJECT = "decisions"
 """Among the objects of the completions' commit: the key of the decisions that its run kept."""
+CLOSINGS = "closings"
+"""The same for the budgets that were spent."""
 
 
 def table(dataset: str) -> str:
@@ -29,14 +35,17 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"kept": kept_key(job)}
+    closings = _kept_key(job, CLOSINGS)
+    return {"kept": kept_key(job), **({CLOSINGS: closings} if closings else {})}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
     key = kept_key(job)
     kept = [] if key is None else read_decisions(job, key)
     recipe = Recipe.from_json(job.parameters["recipe"])
-    rows = [{"recipe": recipe.name, "recipe_version": recipe.version, **decision_row(one)} for one in kept]
+    named = {"recipe": recipe.name, "recipe_version": recipe.version}
+    rows = [{**named, **decision_row(one)} for one in kept]
+    rows += [{**named, **closing_row(one), "recipe": queue_name(recipe, one.queue)} for one in stored_closings(job)]
     with partition_writer(job, attempt, name="decisions") as writer:
         writer.write(pa.Table.from_pylist(rows, schema=DECISIONS))
     return Outcome(files=writer.files, counts=Counts(rows_in=len(rows), kept=len(rows)))
@@ -44,18 +53,28 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 
 def kept_key(job: Job) -> str | None:
     """Return where the committed completions' decisions are kept; a paused partition has some too."""
-    committed = job.lake.partition(f"synthesized/{job.dataset}/completions", job.partition)
-    return committed.state.get("objects", {}).get(OBJECT) if committed else None
+    return _kept_key(job, OBJECT)
 
 
 def read_decisions(job: Job, key: str) -> list[KeptDecision]:
     """Return the decisions that one object keeps, one or a list; none where it is gone or cut: they are made anew."""
-    try:
-        value = json.loads(job.lake.store.read(key))
-        return [KeptDecision.from_json(one) for one in (value if isinstance(value, list) else [value])]
-    except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
-        job.report(f"cannot read the decisions {key}: {error}; they are made anew", {})
-        return []
+    return _read(job, key, KeptDecision.from_json)
+
+
+def stored_closings(job: Job) -> list[Closing]:
+    """Return what the committed completions' run kept of spent budgets."""
+    key = _kept_key(job, CLOSINGS)
+    return [] if key is None else read_closings(job, key)
+
+
+def read_closings(job: Job, key: str) -> list[Closing]:
+    """Return the spent budgets that one object keeps, one or a list; none where it is gone or cut: they are found anew."""
+    return _read(job, key, Closing.from_json)
+
+
+def queue_name(recipe: Recipe, queue: str) -> str:
+    """Return what a queue of a recipe is called; the recipe's own name for all of it."""
+    return f"{recipe.name}/{queue}" if queue else recipe.name
 
 
 def decision_row(kept: KeptDecision) -> dict[str, Any]:
@@ -73,3 +92,29 @@ def decision_row(kept: KeptDecision) -> dict[str, Any]:
         "p_value": kept.numbers.get("p_value"),
         "numbers": json.dumps(dict(kept.numbers)),
     }
+
+
+def closing_row(closing: Closing) -> dict[str, Any]:
+    """Return a spent budget as a row of DECISIONS, but for the recipe."""
+    return {
+        "num_seeds": int(closing.numbers["documents"]),
+        "action": "stop",
+        "rule": f"budget_{closing.limit}",
+        "share": 0.0,
+        "followed": closing.followed,
+        "numbers": json.dumps({"spent": dict(closing.numbers), "budget": dict(closing.budget)}),
+    }
+
+
+def _kept_key(job: Job, name: str) -> str | None:
+    committed = job.lake.partition(f"synthesized/{job.dataset}/completions", job.partition)
+    return committed.state.get("objects", {}).get(name) if committed else None
+
+
+def _read(job: Job, key: str, from_json: Callable[[Any], Kept]) -> list[Kept]:
+    try:
+        value = json.loads(job.lake.store.read(key))
+        return [from_json(one) for one in (value if isinstance(value, list) else [value])]
+    except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
+        job.report(f"cannot read what was decided, {key}: {error}; it is decided anew", {})
+        return []

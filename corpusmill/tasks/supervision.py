@@ -78,6 +78,10 @@ class Supervision:
             self._pending[-1][1].append(opened)
         return self._fate
 
+    def withdraw(self, doc_id: str) -> None:
+        """Take out a seed that ended because a budget is spent: it says nothing of its recipe."""
+        self._pending = [item for item in self._pending if all(one.request["doc_id"] != doc_id for one in item[1])]
+
     def settle(self, *, is_over: bool = False) -> None:
         """Judge every chunk that is complete and answered; at the end, what is left is the last chunk.
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from corpusmill.synthesize.answer import AnswerForm, parse_answer
-from corpusmill.synthesize.asking import Answer, Ask, Finished, GivenUp, Material, Program, Question
+from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program
 from corpusmill.synthesize.check import Check, check_steps, step_refusal
 from corpusmill.synthesize.chunk import chunk_spans, stitch
+from corpusmill.synthesize.generators.bearing import bearing
 from corpusmill.synthesize.masking import PLACEHOLDER
 from corpusmill.synthesize.spelling import plain, tuple_of
 from corpusmill.synthesize.together import together
@@ -54,7 +55,7 @@ class FallbackGenerator:
         return self.first.names() | self.second.names()
 
     def program(self, material: Material) -> Program:
-        end = yield from _bearing(self.first.program(material))
+        end = yield from bearing(self.first.program(material), TOO_HARD)
         if isinstance(end, Finished) and self._refusal(end, material) is None:
             return Finished(text=end.text, finish_reason=end.finish_reason, meta={**end.meta, USED: "first"})
         return (yield from self.simpler_program(material))
@@ -108,28 +109,3 @@ class FallbackGenerator:
             finish_reason="length" if is_cut else "stop",
             meta={USED: "second", "num_parts": str(len(ends))},
         )
-
-
-def _bearing(program: Program) -> Program:
-    """Run a program that gives up where one of its questions is too hard, unless it bears that itself."""
-    try:
-        asks = next(program)
-        while True:
-            answers = yield [_borne(ask) for ask in asks]
-            too_hard = [reason for ask, answer in zip(asks, answers, strict=True) if (reason := _too_hard(ask, answer))]
-            if too_hard:
-                program.close()
-                return GivenUp(reason=too_hard[0])
-            asks = program.send(answers)
-    except StopIteration as stop:
-        end: Finished | GivenUp = stop.value
-        return end
-
-
-def _borne(ask: Ask) -> Ask:
-    return replace(ask, bears=ask.bears | TOO_HARD) if isinstance(ask, Question) else ask
-
-
-def _too_hard(ask: Ask, answer: Answer) -> str | None:
-    new = TOO_HARD - ask.bears if isinstance(ask, Question) else frozenset()
-    return answer.finish_reason if answer.finish_reason in new else None

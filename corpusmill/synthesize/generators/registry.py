@@ -15,6 +15,7 @@ from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerato
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.generators.reviewed import ReviewedGenerator
+from corpusmill.synthesize.generators.routes import Queue, RoutesGenerator
 from corpusmill.synthesize.generators.traces import TraceGenerator
 
 
@@ -47,6 +48,7 @@ KINDS: dict[str, type[Generator]] = {
         FunctionGenerator,
         PromptGenerator,
         ReviewedGenerator,
+        RoutesGenerator,
         TraceGenerator,
     )
 }
@@ -83,12 +85,38 @@ def simpler_program(generator: Generator, material: Material) -> Program | None:
 
 
 def has_simpler(generator: Generator) -> bool:
-    return hasattr(writer_of(generator), "simpler_program")
+    writer = writer_of(generator)
+    return hasattr(writer, "simpler_program") and bool(getattr(writer, "has_simpler", True))
 
 
 def writer_of(generator: Generator) -> Generator:
     """Return the generator that writes the text, without the reviews after it."""
     return writer_of(generator.generator) if isinstance(generator, ReviewedGenerator) else generator
+
+
+def queue_names(generator: Generator) -> tuple[str, ...]:
+    """Return the names of the queues that a generator routes documents through; none where its kind has no queues."""
+    writer = writer_of(generator)
+    return tuple(queue.name for queue in writer.queues) if isinstance(writer, RoutesGenerator) else ()
+
+
+def priorities(generator: Generator) -> list[int]:
+    """Return the priorities of the queues that documents enter, the highest first; a single one where there are none."""
+    writer = writer_of(generator)
+    queues = writer.queues if isinstance(writer, RoutesGenerator) else ()
+    found = {queue.priority for queue in queues if queue.is_open}
+    return sorted(found, reverse=True) or [0]
+
+
+def entered_queue(generator: Generator, material: Material) -> Queue | None:
+    """Return the queue that a document enters; None where none takes it, or the kind has no queues."""
+    writer = writer_of(generator)
+    return writer.entered(material) if isinstance(writer, RoutesGenerator) else None
+
+
+def queue_of(generator: Generator, step: str) -> str:
+    """Return the queue that a step of a generator's program belongs to; an empty name where its kind has no queues."""
+    return step.partition("/")[0] if queue_names(generator) else ""
 
 
 def _kinds() -> str:

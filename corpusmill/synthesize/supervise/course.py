@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self
 
-from corpusmill.synthesize.supervise.orchestrator import is_asked
+from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.supervise.rules import Action
 from corpusmill.synthesize.supervise.supervisor import Decision
 
@@ -18,7 +18,8 @@ PAUSED = "paused_by_supervisor"
 SHARE_LOWERED = "share_lowered"
 DEMOTED = "demoted_by_supervisor"
 """Failure of the ask that the simpler way replaces: no seed ends with it."""
-UNASKED = frozenset({STOPPED, PAUSED, SHARE_LOWERED, DEMOTED})
+BUDGET_SPENT = "budget_spent"
+UNASKED = frozenset({STOPPED, PAUSED, SHARE_LOWERED, DEMOTED, BUDGET_SPENT})
 """Failures of asks that nobody was asked."""
 
 Fate = Literal["asked", "simpler", "stopped_by_supervisor", "paused_by_supervisor", "share_lowered"]
@@ -87,3 +88,8 @@ def is_judged(decisions: Sequence[KeptDecision], seed: int) -> bool:
     Seeds of the first recipe that were begun when it was demoted say nothing of the simpler one.
     """
     return not any(kept.action == "demote" and seed < kept.from_seed for kept in decisions)
+
+
+def is_asked(doc_id: str, recipe: str, share: float) -> bool:
+    """Return whether a document is among the share of a recipe's documents that is still asked; the same ones always."""
+    return int(fingerprint(["share", recipe, doc_id])[:13], 16) / 16**13 < share

@@ -15,6 +15,7 @@ from corpusmill.synthesize.generators.explained_program import ExplainedProgramG
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
 from corpusmill.synthesize.generators.registry import KINDS, tools_of
 from corpusmill.synthesize.generators.reviewed import ReviewedGenerator
+from corpusmill.synthesize.generators.routes import Entry, Queue, RoutesGenerator
 from corpusmill.synthesize.generators.traces import TraceGenerator
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.review.back_translation import BackTranslation
@@ -38,6 +39,19 @@ GENERATORS = [
     ExplainedProgramGenerator(**PROMPTS),
     FillInMiddleGenerator(),
     ReviewedGenerator(generator=TraceGenerator(**PROMPTS), checks=(check("compiles"),), reviews=REVIEWS),
+    RoutesGenerator(
+        queues=(
+            Queue(
+                name="hard",
+                generator=AgentGenerator(**PROMPTS, tools=("python",)),
+                entry=Entry(languages=("en",), metadata={}),
+                simpler="easy",
+                too_hard=("cut_off",),
+                checks=(check("compiles"),),
+            ),
+            Queue(name="easy", generator=TraceGenerator(**PROMPTS), is_open=False, rate=0.5),
+        )
+    ),
     TraceGenerator(**PROMPTS, max_lines=3),
 ]
 
@@ -57,6 +71,7 @@ def test_a_recipe_knows_its_tools():
         "checked_program": ("python",),
         "code_translation": ("program",),
         "reviewed": ("python",),
+        "routes": ("python",),
         "traces": ("python",),
     }
 
