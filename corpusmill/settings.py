@@ -71,6 +71,9 @@ class InferenceSettings:
     """For servers: which weights, tokenizer and chat template they serve. No server tells, and it names the answers."""
     servers: tuple[str, ...] = ()
     """Base URLs, such as `http://10.0.0.5:8000`."""
+    tokenizer: str = ""
+    """For servers: a folder with the tokenizer.json and the chat template of the model that they serve, or `smollm2`. With it
+    a prompt that does not fit is a failed row before it is sent. It decides no answer."""
     api_key_variable: str = ""
     """The environment variable that holds the servers' API key; the key itself is nowhere in the settings."""
     request_seconds: float = 600.0

@@ -98,11 +98,14 @@ def read_reply(
     return Completion(request_id=request_id, failure=PROMPT_TOO_LONG if is_too_long else REQUEST_REFUSED)
 
 
-def served_models(body: bytes) -> list[str]:
-    """Return the names in a reply to GET /v1/models; raises ValueError for anything else."""
+def served_models(body: bytes) -> dict[str, int | None]:
+    """Return the models in a reply to GET /v1/models, each with the tokens of its window where the server tells them.
+
+    vLLM and SGLang do, as `max_model_len`. Raises ValueError for any other reply.
+    """
     try:
-        return [str(model["id"]) for model in json.loads(body)["data"]]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return {str(model["id"]): _window(model.get("max_model_len")) for model in json.loads(body)["data"]}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"GET /v1/models did not answer with a list of models: {_said(body)}") from error
 
 
@@ -157,6 +160,10 @@ def _is_same_model(said: Any, asked: str) -> bool:
         return False
     said_name, asked_name = (name.rstrip("/").rpartition("/")[2].casefold() for name in (said, asked))
     return said_name.startswith(asked_name) and bool(_DATED.fullmatch(said_name.removeprefix(asked_name) or "-0"))
+
+
+def _window(told: Any) -> int | None:
+    return told if isinstance(told, int) and told > 0 else None
 
 
 def _said(body: bytes) -> str:

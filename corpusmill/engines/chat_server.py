@@ -67,6 +67,8 @@ class ChatServer:
         """What it holds at this moment."""
         self.is_up = False
         self.is_struck_out = False
+        self.window: int | None = None
+        """Tokens of prompt and answer together, as it told when it was looked at; None where it does not tell."""
         self.num_setbacks = 0
         """In a row."""
         self.num_bad_rounds = 0
@@ -138,6 +140,7 @@ class ChatServer:
         if self._access.model not in served:
             told = f"it serves {', '.join(served) or 'nothing'}, not {self._access.model!r}"
             return Look(kind="unfit", told=told)
+        self.window = served[self._access.model]
         return Look(kind="up")
 
     async def ask(self, request_id: str, body: bytes) -> Completion | Setback:

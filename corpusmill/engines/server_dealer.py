@@ -85,6 +85,13 @@ class ServerDealer:
         self._begun = asyncio.Event()
         """Set once a server is up, or none will be."""
 
+    @property
+    def window(self) -> int | None:
+        """The largest window of the servers in use, in tokens; None where one of them does not tell its own."""
+        windows = [server.window for server in self._servers if not server.is_struck_out]
+        known = [window for window in windows if window is not None]
+        return max(known) if known and len(known) == len(windows) else None
+
     async def start(self) -> None:
         """Return when a server answers; the others join when they do. Raises ValueError for one that never can."""
         looks = await asyncio.gather(*(server.look() for server in self._servers))

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import aiohttp
 
 from corpusmill.engines.chat_server import CONNECT_SECONDS, Access, ChatServer
-from corpusmill.engines.inference import ChatRequest, Completion, EngineIdentity
+from corpusmill.engines.chat_tokens import ChatTokens
+from corpusmill.engines.inference import PROMPT_TOO_LONG, ChatRequest, Completion, EngineIdentity
 from corpusmill.engines.server_dealer import Patience, ServerDealer
 from corpusmill.synthesize.sampling import Sampling
 
@@ -36,11 +37,16 @@ class ServerPool:
         patience: Patience = PATIENCE,
         max_concurrency: int = MAX_CONCURRENCY,
         api_key_variable: str = "",
+        tokens: ChatTokens | None = None,
     ) -> None:
-        """Wait until a server answers. Raises EngineStartError when none does in time, ValueError for a wrong setting."""
+        """Wait until a server answers. With `tokens` no prompt is sent that fits no server's window.
+
+        Raises EngineStartError when none answers in time, ValueError for a wrong setting.
+        """
         self.identity = identity
         self._api_key = read_key(api_key_variable)
         self._key_name = f"the variable {api_key_variable}" if api_key_variable else "inference.api_key_variable"
+        self._tokens = tokens
         self._session: aiohttp.ClientSession | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="server-pool", daemon=True)
@@ -53,7 +59,10 @@ class ServerPool:
 
     def generate(self, requests: Sequence[ChatRequest], sampling: Sampling) -> list[Completion]:
         """Return one completion per request, in the same order; raises `EngineDeadError` when nothing answers."""
-        return self._await(self._dealer.answer(requests, sampling)) if requests else []
+        refused = {item.request_id: item for request in requests if (item := self._too_long(request, sampling))}
+        sent = [request for request in requests if request.request_id not in refused]
+        answered = iter(self._await(self._dealer.answer(sent, sampling)) if sent else [])
+        return [refused.get(request.request_id) or next(answered) for request in requests]
 
     def close(self) -> None:
         """Give up what is under way, and disconnect. A second call does nothing."""
@@ -63,6 +72,14 @@ class ServerPool:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def _too_long(self, request: ChatRequest, sampling: Sampling) -> Completion | None:
+        """Return the failure of a request that no server can hold. Where none tells its window, the servers decide."""
+        window = self._dealer.window
+        number = None if self._tokens is None or window is None else self._tokens.count(request.messages)
+        if number is None or window is None or number + sampling.max_tokens <= window:
+            return None
+        return Completion(request_id=request.request_id, failure=PROMPT_TOO_LONG, prompt_tokens=number)
 
     async def _open(self, servers: Sequence[str], patience: Patience, max_concurrency: int) -> ServerDealer:
         self._session = aiohttp.ClientSession(

@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from corpusmill.engines.chat_tokens import ChatTokens
 from corpusmill.engines.inference import EngineIdentity, InferenceEngine
 from corpusmill.engines.inference_service import InferenceSettings as InferenceService
 from corpusmill.engines.lease import lease
@@ -80,7 +81,19 @@ def server_pool(settings: Settings) -> ServerPool:
         patience=Patience(request_seconds=chosen.request_seconds, startup_seconds=chosen.startup_seconds),
         max_concurrency=chosen.max_concurrency,
         api_key_variable=chosen.api_key_variable,
+        tokens=chat_tokens(settings),
     )
+
+
+def chat_tokens(settings: Settings) -> ChatTokens | None:
+    """Return what counts the tokens of prompts to servers; None where the settings name no tokenizer."""
+    name = settings.inference.tokenizer
+    if not name:
+        return None
+    try:
+        return ChatTokens(prepare_model(models_folder(settings.state_folder)).path if name == PACKAGED else Path(name))
+    except ValueError as error:
+        raise ValueError(f"inference.tokenizer: {error}") from error
 
 
 def served_identity(settings: Settings) -> EngineIdentity:

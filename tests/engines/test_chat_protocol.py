@@ -142,7 +142,8 @@ def test_retry_after_is_a_number_or_a_date(value, seconds):
 
 
 def test_models_are_listed():
-    assert served_models(b'{"data": [{"id": "a", "root": "/a"}, {"id": "b"}]}') == ["a", "b"]
+    told = b'{"data": [{"id": "a", "max_model_len": 4096}, {"id": "b"}, {"id": "c", "max_model_len": "much"}]}'
+    assert served_models(told) == {"a": 4096, "b": None, "c": None}
     for junk in (b"<html>", b"[" * 200_000):
         with pytest.raises(ValueError, match=r"did not answer with a list of models: [<\[]"):
             served_models(junk)

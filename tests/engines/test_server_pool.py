@@ -3,15 +3,17 @@
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from corpusmill.engines.chat_tokens import ChatTokens
 from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity
 from corpusmill.engines.server_dealer import Patience
 from corpusmill.engines.server_pool import ServerPool
 from corpusmill.engines.service import EngineStartError
 from corpusmill.synthesize.sampling import Sampling
+from tests.engines.test_chat_tokens import write_folder
 from tests.servers.chat_server import RunningServer, chat_server, said_anew
 from tests.servers.ports import free_ports
 
@@ -123,6 +125,22 @@ def test_case_15_one_over_long_prompt_is_a_failed_row_and_the_others_are_answere
         assert completions[10].failure == "prompt_too_long"
         assert_answered(completions[:10] + completions[11:])
         assert server.counts()["arrivals"][long] == 1
+
+
+@pytest.mark.parametrize(("told", "arrived"), [((30,), 0), ((30, 20), 0), ((30, 60), 1), ((30, 0), 1)])
+def test_case_15_a_prompt_that_fits_no_servers_window_is_not_sent(tmp_path, told, arrived):
+    tokens = ChatTokens(write_folder(tmp_path / "m"))
+    long, short = "word " * 15, "word " * 14
+    assert [tokens.count(request(text).messages) + SAMPLING.max_tokens for text in (long, short)] == [31, 30]
+    with ExitStack() as stack:
+        servers = [stack.enter_context(chat_server(max_model_len=window)) for window in told]
+        pool = stack.enter_context(pool_over(*servers, tokens=tokens))
+        completions = ask(pool, [short, long, "A page."])
+        counts = [server.counts()["arrivals"] for server in servers]
+        failed = "prompt_too_long" if arrived == 0 else None
+        assert [completion.failure for completion in completions] == [None, failed, None]
+        assert sum(one.get(long, 0) for one in counts) == arrived
+        assert sum(one.get(short, 0) for one in counts) == 1
 
 
 def test_a_prompt_that_is_no_unicode_is_refused_before_it_is_sent():

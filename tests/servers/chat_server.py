@@ -55,6 +55,8 @@ class Plan:
     retry_after: str = "0.02"
     window: int = 0
     """Words of prompt and max_tokens together that it takes, told as vLLM tells it. 0 takes all."""
+    max_model_len: int = 0
+    """The window in tokens that the list of models tells; 0 tells none."""
     num_silent_looks: int = 0
     """The first GETs of the list of models, which get status 503: a server that is still starting."""
     dies_at: int = 0
@@ -111,7 +113,8 @@ class ChatServer:
         if method == "GET":
             self.counts.num_looks += 1
             is_up = self.counts.num_looks > self.plan.num_silent_looks
-            models = {"object": "list", "data": [{"id": self.plan.model, "object": "model"}]}
+            window = {"max_model_len": self.plan.max_model_len} if self.plan.max_model_len else {}
+            models = {"object": "list", "data": [{"id": self.plan.model, "object": "model", **window}]}
             return await send(writer, 200 if is_up else 503, models if is_up else error("loading"))
         return await self.complete(json.loads(body), reader, writer)
 
