@@ -38,7 +38,7 @@ from corpusmill.tasks.budgets import PARAMETER, Budgets
 from corpusmill.tasks.inference import engine_label, inference_engine, num_lanes
 from corpusmill.tasks.kept_answers import keep_wave, kept_answers
 from corpusmill.tasks.seeds import SeedReader
-from corpusmill.tasks.supervision import Supervised, Supervision
+from corpusmill.tasks.supervision import Supervised, Supervisor
 from corpusmill.tasks.synthesis_costs import device_metrics
 from corpusmill.tasks.task import Job, Outcome, execute, partition_writer, truncate_sample
 from corpusmill.tasks.tools import tools_for, versions_for
@@ -96,7 +96,7 @@ def after_commit(job: Job) -> None:
         execute("decisions", job.arguments(job.partition, job.parameters), job.report)
 
 
-def _state(watch: Supervision | None, budgets: Budgets | None) -> dict[str, Any]:
+def _state(watch: Supervisor | None, budgets: Budgets | None) -> dict[str, Any]:
     """Return what the commit says of the objects in which the run kept its decisions."""
     objects = {
         **({decisions.OBJECT: watch.keep()} if watch else {}),
@@ -124,7 +124,7 @@ class _Asking:
         watched = Supervised(
             job=job, attempt=attempt, recipe=self._recipe, tools=self._tools, answers=answers, find=self._find
         )
-        self.supervision = Supervision(watched) if is_watched else None
+        self.supervision = Supervisor(watched) if is_watched else None
         self.budgets = Budgets(watched) if PARAMETER in job.parameters else None
         self._since = 0.0
 

@@ -43,9 +43,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     key = kept_key(job)
     kept = [] if key is None else read_decisions(job, key)
     recipe = Recipe.from_json(job.parameters["recipe"])
-    named = {"recipe": recipe.name, "recipe_version": recipe.version}
-    rows = [{**named, **decision_row(one)} for one in kept]
-    rows += [{**named, **closing_row(one), "recipe": queue_name(recipe, one.queue)} for one in stored_closings(job)]
+    decided = [(one.queue, decision_row(one)) for one in kept]
+    decided += [(one.queue, closing_row(one)) for one in stored_closings(job)]
+    rows = [{**row, "recipe": queue_name(recipe, queue), "recipe_version": recipe.version} for queue, row in decided]
     with partition_writer(job, attempt, name="decisions") as writer:
         writer.write(pa.Table.from_pylist(rows, schema=DECISIONS))
     return Outcome(files=writer.files, counts=Counts(rows_in=len(rows), kept=len(rows)))

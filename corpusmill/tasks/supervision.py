@@ -17,10 +17,11 @@ from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.accept import Instruments, JudgedOutput, judge_answers
 from corpusmill.synthesize.ask_ids import Tools
 from corpusmill.synthesize.asking import Answer, Ask, Failed, Waiting, advance
-from corpusmill.synthesize.generators.registry import has_simpler, simpler_program
+from corpusmill.synthesize.generators.registry import entered_queue, has_simpler, queue_names, simpler_program
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import MIXED_CHARACTERS, Opened
 from corpusmill.synthesize.store import AnswerStore
+from corpusmill.synthesize.supervise.budget import WHOLE
 from corpusmill.synthesize.supervise.course import DEMOTED, UNASKED, Fate, KeptDecision, fate, is_judged
 from corpusmill.synthesize.supervise.features import Features, Output, features
 from corpusmill.synthesize.supervise.rules import SupervisionRules
@@ -46,16 +47,76 @@ class Supervised:
     find: Find
 
 
-class Supervision:
-    """Admits seeds in their order, and judges a chunk as soon as all its programs have ended."""
+class Supervisor:
+    """Supervises a run: all seeds of a recipe together, or those that enter one of its queues, each queue for itself."""
 
     def __init__(self, run: Supervised) -> None:
+        names = queue_names(run.recipe.generator) or (WHOLE,)
+        self._generator = run.recipe.generator
+        self._job, self._attempt = run.job, run.attempt
+        self._all = {name: Supervision(run, queue=name) for name in names}
+        self._entered = names[0]
+
+    def admit(self, opened: Opened) -> Fate:
+        """Return what becomes of the next primary input; those of one seed come one after the other and share one fate."""
+        if opened.request["chunk"] == 0 and (queue := entered_queue(self._generator, opened.material)) is not None:
+            self._entered = queue.name
+        return self._all[self._entered].admit(opened)
+
+    def withdraw(self, doc_id: str) -> None:
+        """Take out a seed that a spent budget turned away: it says nothing of its recipe."""
+        for one in self._all.values():
+            one.withdraw(doc_id)
+
+    def settle(self, *, is_over: bool = False) -> None:
+        for one in self._all.values():
+            one.settle(is_over=is_over)
+
+    def keep(self) -> str:
+        """Keep all decisions of the run under one key, and return it."""
+        folder = report_directory(f"synthesized/{self._job.dataset}/completions", self._job.partition)
+        key = f"{folder}/{self._attempt.attempt}-decisions.json"
+        self._job.lake.store.write(key, json.dumps([kept.to_json() for kept in self._decisions()]).encode())
+        return key
+
+    def gate(self) -> Gate:
+        """Return the gate that a paused run does not pass."""
+        decisions = self._decisions()
+        paused = next((kept for kept in decisions if kept.action == "pause"), None)
+        if paused is None:
+            return Gate(passed=True, message=f"{len(decisions)} chunks were judged, none asked for a pause")
+        of = f" of queue {paused.queue}" if paused.queue else ""
+        return Gate(
+            passed=False,
+            message=f"paused after chunk {paused.chunk}{of} by the rule {paused.rule}: {paused.followed}. See the table "
+            f"decisions for the numbers; to go on, set the rule's threshold, or its action to continue, in `supervision`",
+            numbers={"chunk": paused.chunk, "p_value": float(paused.numbers["p_value"])},
+        )
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the decisions that were not to go on as before, and the last one."""
+        decisions = self._decisions()
+        acted = [kept for kept in decisions if kept.rule is not None or kept is decisions[-1]]
+        named = [{"queue": kept.queue} if kept.queue else {} for kept in acted]
+        return [
+            {**of, **{name: decision_row(kept)[name] for name in SHOWN}} for of, kept in zip(named, acted, strict=True)
+        ]
+
+    def _decisions(self) -> list[KeptDecision]:
+        return [kept for one in self._all.values() for kept in one.decisions]
+
+
+class Supervision:
+    """Admits seeds of one queue in their order, and judges a chunk as soon as all its programs have ended."""
+
+    def __init__(self, run: Supervised, *, queue: str) -> None:
         asked = run.job.parameters["supervision"]
         self.rules = SupervisionRules.from_json(asked.get("rules", {}))
         self.decisions: list[KeptDecision] = []
         self._run = run
+        self._queue = queue
         self._chunk_seeds = int(asked.get("chunk_seeds", CHUNK_SEEDS))
-        self._policy = _policy(run, self.rules, self._chunk_seeds)
+        self._policy = _policy(run, self.rules, self._chunk_seeds, queue)
         self._stored = _stored_decisions(run.job, self._policy)
         self._acting = [kept for kept in self._stored if kept.action != "continue"]
         """The decisions that seeds have to ask about: those of earlier runs from the start."""
@@ -79,7 +140,7 @@ class Supervision:
         return self._fate
 
     def withdraw(self, doc_id: str) -> None:
-        """Take out a seed that ended because a budget is spent: it says nothing of its recipe."""
+        """Take out a seed that is not to be judged."""
         self._pending = [item for item in self._pending if all(one.request["doc_id"] != doc_id for one in item[1])]
 
     def settle(self, *, is_over: bool = False) -> None:
@@ -97,31 +158,6 @@ class Supervision:
             self._judge([opened for _, inputs in chunk for opened in inputs], num_seeds=len(chunk))
             if self.decisions[-1].action in ("stop", "pause"):
                 return
-
-    def keep(self) -> str:
-        """Keep all decisions of the run under one key, and return it."""
-        job = self._run.job
-        key = f"{report_directory(f'synthesized/{job.dataset}/completions', job.partition)}"
-        key = f"{key}/{self._run.attempt.attempt}-decisions.json"
-        job.lake.store.write(key, json.dumps([kept.to_json() for kept in self.decisions]).encode())
-        return key
-
-    def gate(self) -> Gate:
-        """Return the gate that a paused run does not pass."""
-        paused = next((kept for kept in self.decisions if kept.action == "pause"), None)
-        if paused is None:
-            return Gate(passed=True, message=f"{len(self.decisions)} chunks were judged, none asked for a pause")
-        return Gate(
-            passed=False,
-            message=f"paused after chunk {paused.chunk} by the rule {paused.rule}: {paused.followed}. See the table "
-            f"decisions for the numbers; to go on, set the rule's threshold, or its action to continue, in `supervision`",
-            numbers={"chunk": paused.chunk, "p_value": float(paused.numbers["p_value"])},
-        )
-
-    def shown(self) -> list[dict[str, Any]]:
-        """Return the decisions that were not to go on as before, and the last one."""
-        acted = [kept for kept in self.decisions if kept.rule is not None or kept is self.decisions[-1]]
-        return [{name: decision_row(kept)[name] for name in SHOWN} for kept in acted]
 
     def _has_ended(self, inputs: Sequence[Opened]) -> bool:
         """Return whether all parts of a seed were admitted, and the programs of all have ended."""
@@ -174,10 +210,11 @@ class Supervision:
             from_seed=self._num_admitted,
             num_seeds=num_seeds,
             numbers=decision.numbers,
+            queue=self._queue,
         )
 
     def _store(self, kept: KeptDecision) -> None:
-        key = f"{_folder(self._run.job)}/{self._run.attempt.fence:08d}-{kept.chunk:06d}.json"
+        key = f"{_folder(self._run.job)}/{self._run.attempt.fence:08d}-{kept.queue}{kept.chunk:06d}.json"
         self._run.job.lake.store.create(key, json.dumps(kept.to_json()).encode())
 
 
@@ -193,17 +230,16 @@ def _features(output: JudgedOutput) -> Features:
     )
 
 
-def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int) -> str:
+def _policy(run: Supervised, rules: SupervisionRules, chunk_seeds: int, queue: str) -> str:
     requests = run.job.upstream(f"synthesized/{run.job.dataset}/requests")
-    return fingerprint(
-        {
-            "recipe": run.recipe.version,
-            "rules": rules.to_json(),
-            "chunk_seeds": chunk_seeds,
-            "requests": requests,
-            "mixed_characters": MIXED_CHARACTERS,
-        }
-    )
+    asked = {
+        "recipe": run.recipe.version,
+        "rules": rules.to_json(),
+        "chunk_seeds": chunk_seeds,
+        "requests": requests,
+        "mixed_characters": MIXED_CHARACTERS,
+    }
+    return fingerprint({**asked, **({"queue": queue} if queue else {})})
 
 
 def _stored_decisions(job: Job, policy: str) -> list[KeptDecision]:

@@ -201,6 +201,27 @@ def test_the_highest_priority_is_asked_first_and_rates_share_what_several_queues
     assert routes(second) == {"urgent": taken["urgent"], "failed/budget_spent": NUM_ROUTED - taken["urgent"]}
 
 
+def test_each_queue_is_supervised_for_itself(tmp_path):
+    settings = lake_of(tmp_path, "refuses")
+    picky, easy = (Queue(name=name, generator=prompt(f"The {name} way.")) for name in ("picky", "easy"))
+    recipe = routed(picky, easy)
+    supervision = {"chunk_seeds": 10, "rules": {"min_reference_outputs": 10}}
+    first = answer(settings, recipe, supervision=supervision)
+    acted = [row for row in decision_rows(settings) if row["action"] != "continue"]
+    assert [(row["recipe"], row["action"]) for row in acted] == [("said_anew/plain/picky", "stop")]
+    assert {row["recipe"] for row in decision_rows(settings)} == {"said_anew/plain/picky", "said_anew/plain/easy"}
+    counts = run(settings, "accept", recipe)["counts"]
+    begun = acted[0]["from_seed"]
+    assert (
+        counts["failed"]
+        == first["counts"]["failed"]
+        == {"stopped_by_supervisor": counts["failed"]["stopped_by_supervisor"]}
+    )
+    taken = routes(settings)
+    assert taken["picky"] == begun and taken["easy"] + begun + counts["failed"]["stopped_by_supervisor"] == NUM_SEEDS
+    assert counts["kept"] > taken["easy"] > 80
+
+
 def test_an_asset_bounds_a_variant_and_its_queues_and_nothing_else_moves():
     budgets = {"plain": Budget(tokens=100), "plain/hard": Budget(documents=2)}
     bounded = parameters_of(budgets=budgets)

@@ -40,6 +40,8 @@ class KeptDecision:
     num_seeds: int
     """Of the chunk."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    queue: str = ""
+    """Of a recipe that routes documents, the queue that the seeds enter."""
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "numbers": dict(self.numbers)}
