@@ -71,9 +71,13 @@ def ask(
 
 
 def render(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> list[dict[str, Any]]:
-    """Return `{request_id, messages, sampling}` for each question that is asked first, in order, each id once."""
+    """Return `{request_id, messages, schema, sampling}` for each question that is asked first, in order, each id once."""
     questions = {
-        opened.id_of(first, tools): {"messages": list(first.messages), "sampling": first.sampling.to_json()}
+        opened.id_of(first, tools): {
+            "messages": list(first.messages),
+            "schema": first.schema,
+            "sampling": first.sampling.to_json(),
+        }
         for opened in open_requests(requests, documents, recipe, tools)
         for first in first_asks(recipe.generator.program(opened.material))
         if isinstance(first, Question)

@@ -88,7 +88,8 @@ def sampled_groups(job: Job, prompts: Sequence[RecipePrompts], *, num_requests: 
         raise ValueError(f"there is nothing to ask: {', '.join(one.name for one in prompts)} have no request")
     groups: dict[tuple[int, str], dict[str, Any]] = {}
     for number, request in sorted(in_turn, key=lambda pair: pair[0]):
-        sampling, asked = request["sampling"], {name: request[name] for name in ("request_id", "messages")}
+        asked = dict(request)
+        sampling = asked.pop("sampling")
         group = groups.setdefault((number, fingerprint(sampling)), {"sampling": sampling, "requests": []})
         group["requests"].append(asked)
     return list(groups.values())

@@ -127,11 +127,14 @@ def test_where_nothing_is_asked_the_input_names_the_request():
         list(open_requests(rows, documents("One.", "Two!", "One."), asked))
 
 
-def test_what_is_asked_first_is_rendered_with_its_sampling():
-    seeds = documents("One")
+def test_what_is_asked_first_is_rendered_with_its_sampling_and_schema():
+    seeds, form = documents("One"), {"type": "object"}
     (rendered,) = render(requests(seeds), seeds, recipe())
-    assert rendered["request_id"] == ids(seeds)[0]
+    assert rendered["request_id"] == ids(seeds)[0] and rendered["schema"] is None
     assert Sampling.from_json(rendered["sampling"]) == Sampling(max_tokens=64)
+    step = Step(name="list", user="$document", sampling=Sampling(max_tokens=64), schema=form)
+    shaped = recipe(generator=ChainGenerator(steps=(step,)))
+    assert [one["schema"] for one in render(requests(seeds, shaped), seeds, shaped)] == [form]
 
 
 @pytest.mark.parametrize(
