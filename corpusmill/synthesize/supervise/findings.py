@@ -5,6 +5,7 @@ for every window, and for every edge of a histogram; the smallest probability is
 made (Bonferroni), so it bounds the rule as a whole.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -97,21 +98,30 @@ def _changes(view: View, rules: SupervisionRules) -> Iterator[Finding]:
     yield from _rose("grew_alike", _alike(rules), view, least=rules.shift)
     for edge in ("same_opening", "same_closing"):
         yield from _rose("same_edges", _pairs(edge), view, least=rules.shift, tests=2, of=edge)
-    for rule, histogram, sides in _SHIFTS:
-        if rule == "left_seeds" and mean_value("seed_closeness", reference) < rules.min_seed_closeness:
+    is_close = mean_value("seed_closeness", reference) >= rules.min_seed_closeness
+    for shift in _SHIFTS:
+        if shift.rule == ("lost_likeness" if is_close else "left_seeds"):
             continue
-        for is_upper in sides:
-            yield from _shifted(rule, histogram, view, least=rules.shift, is_upper=is_upper, num_sides=len(sides))
+        is_likeness = shift.rule == "lost_likeness"
+        highest = mean_value("likeness", reference) - rules.likeness_fall if is_likeness else math.inf
+        for is_upper in shift.sides:
+            yield from _shifted(shift, view, least=rules.shift, is_upper=is_upper, highest=highest)
 
 
-_SHIFTS: tuple[tuple[str, str, tuple[bool, ...]], ...] = (
-    ("spread_fell", "pair_closeness", (True,)),
-    ("left_seeds", "seed_closeness", (False,)),
-    ("drifted", "start_closeness", (False,)),
-    ("lost_likeness", "likeness", (False,)),
-    ("lengths_shifted", "length_ratio", (False, True)),
+class _Shift(NamedTuple):
+    rule: str
+    histogram: str
+    sides: tuple[bool, ...]
+    """Sides of the histogram that may grow: True is the upper one."""
+
+
+_SHIFTS = (
+    _Shift("spread_fell", "pair_closeness", (True,)),
+    _Shift("left_seeds", "seed_closeness", (False,)),
+    _Shift("drifted", "start_closeness", (False,)),
+    _Shift("lost_likeness", "likeness", (False,)),
+    _Shift("lengths_shifted", "length_ratio", (False, True)),
 )
-"""Rule, histogram, and the sides of it that may grow."""
 
 
 def _beyond(rule: str, count: Count, limit: float, view: View) -> Iterator[Finding]:
@@ -137,16 +147,15 @@ def _rose(
     yield Finding(rule=rule, p_value=min(1.0, p_value), numbers=numbers if of is None else {"of": of, **numbers})
 
 
-def _shifted(
-    rule: str, histogram: str, view: View, *, least: float, is_upper: bool, num_sides: int
-) -> Iterator[Finding]:
-    """Look at the edge of the histogram beyond which most has come to lie, counting a test for each edge and side.
+def _shifted(shift: _Shift, view: View, *, least: float, is_upper: bool, highest: float) -> Iterator[Finding]:
+    """Look at the edge, up to the highest, beyond which most has come to lie, counting a test for each edge and side.
 
     An edge with all outputs on one side of it, early and late, could have shown nothing and is not counted.
     """
     assert view.reference is not None
+    histogram, edges = shift.histogram, EDGES[shift.histogram][1:-1]
     now, before = view.recent.shares_below[histogram], view.reference.shares_below[histogram]
-    gained = before - now if is_upper else now - before
+    gained = np.where(edges <= highest, before - now if is_upper else now - before, -1)
     at = int(np.argmax(gained)) + 1
     if gained[at - 1] < least:
         return
@@ -156,9 +165,9 @@ def _shifted(
         return Share(float((bins[at:] if is_upper else bins[:at]).sum()), float(bins.sum()))
 
     edge = round(float(EDGES[histogram][at]), _DECIMALS)
-    tests = num_sides * int(((now + before > 0) & (now + before < 2)).sum())
+    tests = len(shift.sides) * int(((now + before > 0) & (now + before < 2) & (edges <= highest)).sum())
     side = f"{histogram} {'at least' if is_upper else 'below'} {edge:g}"
-    yield from _rose(rule, beyond, view, least=least, tests=tests, of=side)
+    yield from _rose(shift.rule, beyond, view, least=least, tests=tests, of=side)
 
 
 def _effect(count: Count, view: View) -> float:

@@ -35,7 +35,7 @@ RULES: Mapping[str, Action] = {
 class SupervisionRules:
     """When a recipe is slowed, paused, exchanged or stopped."""
 
-    false_alarm: float = 1e-4
+    false_alarm: float = 3e-4
     """At most so likely is it that a generator which does not change is ever acted on, however long the run: each look at
     the numbers gets a part of this, and the parts of infinitely many looks add up to it."""
     windows: tuple[int, ...] = (1, 2, 3, 8)
@@ -60,7 +60,10 @@ class SupervisionRules:
     """Lengths, openings, spread or closeness have shifted when at least this share of outputs (or pairs) lies where it did
     not lie before."""
     min_seed_closeness: float = 0.3
-    """Outputs that were not even so close to their seeds at the start, such as translations, cannot leave them."""
+    """Outputs that were not even so close to their seeds at the start, such as translations, cannot leave them: of those it
+    is watched whether what is written from like seeds stays alike."""
+    likeness_fall: float = 0.2
+    """Likeness is lost where it is lower by so much than it was on average: other subjects alone move it by less."""
     max_tokens_per_accepted_token: float | None = None
     """Prompt and output tokens for one output token of an accepted document; None sets no ceiling."""
     max_failed_share: float = 0.5
@@ -83,9 +86,9 @@ class SupervisionRules:
             "max_failed_share",
             "min_share",
             "min_seed_closeness",
+            "likeness_fall",
         ):
             _check_between(name, getattr(self, name))
-        _check_between("min_seed_closeness", self.min_seed_closeness)
         if not self.windows or min(self.windows) < 1:
             raise ValueError(f"windows must be at least one number of chunks, each 1 or more, got {self.windows}")
         if self.min_reference_outputs < 2 or self.reference_outputs < self.min_reference_outputs:
