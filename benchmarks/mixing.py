@@ -4,7 +4,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("order", "solver")
+PIECES: tuple[str, ...] = ("order", "solver", "trace")
 
 
 def measure() -> list[Measure]:
