@@ -19,6 +19,6 @@ def test_the_document_runs(tokenizer_file, tmp_path, monkeypatch, capsys):
         exec(compile(block, str(DOC), "exec"), names)
     names["lake"].close()
     said = capsys.readouterr().out
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     assert re.search(r"web: 0\.500 planned, 0\.(49\d|50\d) realised", said), said
     assert "Piece(doc_id=" in said
