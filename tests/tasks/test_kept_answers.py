@@ -72,7 +72,7 @@ def test_case_4_damaged_waves_and_decisions_cost_no_more_than_what_they_held(set
     num_standing = CHUNK * (len(waves) - len(DAMAGES))
     assert made["metrics"]["requests_asked"] == NUM_SEEDS - num_standing
     assert sum("what it held is asked again" in line for line in told) == len(DAMAGES)
-    assert sum("they are made anew" in line for line in told) == 1
+    assert sum("it is decided anew" in line for line in told) == 1
 
 
 def test_waves_stand_in_for_a_damaged_commit_and_without_them_it_is_asked_again(settings, tmp_path):
