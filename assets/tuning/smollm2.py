@@ -1,7 +1,8 @@
 """tuning/smollm2: the engine settings of the demo's small model, on the prompts of the sample's rephrasing and translation.
 
-One setting at a time is moved away from vLLM's defaults: on a processor their gains are few and hardly depend on one
-another. A device with more to win takes a grid: `combinations` of `corpusmill.tune.search` makes one.
+One setting at a time is moved away from vLLM's defaults, but for the number type: where a processor has no instructions for
+bfloat16, float32 is the one that matters, and others are tried on top of it. A device with more to win takes a grid:
+`combinations` of `corpusmill.tune.search` makes one.
 """
 
 from assets.engine_tuning import tuning_assets
@@ -22,6 +23,8 @@ CPU = (
     EngineTuning(speculative="ngram", speculative_tokens=4, ngram_max=4),
     EngineTuning(speculative="suffix"),
     EngineTuning(dtype="float32"),
+    EngineTuning(dtype="float32", max_num_seqs=64),
+    EngineTuning(dtype="float32", speculative="ngram", speculative_tokens=4, ngram_max=4),
     EngineTuning(quantization="int8_per_channel_weight_only"),
     EngineTuning(enforce_eager=False),
 )
