@@ -192,9 +192,13 @@ REQUESTS = pa.schema(
         pa.field("model_revision", pa.string(), nullable=False),
         pa.field("prompt_hash", pa.string(), nullable=False),
         pa.field("prompt_characters", pa.int32(), nullable=False),
+        pa.field("second_ids", pa.list_(pa.string())),
+        pa.field("second_files", pa.list_(pa.string()), metadata=PLACE),
     ]
 )
 """What to ask, by reference: seed document, its half-open character span, recipe version. Prompts are not stored.
+
+Second documents, where the recipe shows any, are named with the file that each lies in.
 
 `request_id` is the fingerprint of all that decides the answer (see `corpusmill.synthesize.requests`).
 """

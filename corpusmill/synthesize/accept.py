@@ -25,9 +25,10 @@ from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerato
 from corpusmill.synthesize.generators.function import FunctionGenerator
 from corpusmill.synthesize.generators.registry import simpler_program, writer_of
 from corpusmill.synthesize.masking import unmask
-from corpusmill.synthesize.prompt import column_value
+from corpusmill.synthesize.prompt import DOCUMENT, SECOND, column_value
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import NO_TOOLS, Opened, open_requests
+from corpusmill.synthesize.second import joint_license
 from corpusmill.synthesize.store import AnswerStore, Spent
 from corpusmill.synthesize.supervise.course import DEMOTED
 from corpusmill.synthesize.verify.case import Case, DetectLanguage
@@ -164,7 +165,8 @@ def _end(
 def _part(opened: Opened, end: Finished | GivenUp, recipe: Recipe, instruments: Instruments) -> tuple[str, str | None]:
     if isinstance(end, GivenUp):
         return unmask(end.text, opened.masked.originals)[0], end.reason
-    text, reason = parse_answer(end.text, finish_reason=end.finish_reason, form=recipe.output.form)
+    tags = (DOCUMENT, SECOND) if opened.seconds else (DOCUMENT,)
+    text, reason = parse_answer(end.text, finish_reason=end.finish_reason, form=recipe.output.form, tags=tags)
     if recipe.primary.mask:
         text, lost = unmask(text, opened.masked.originals)
         reason = reason or lost
@@ -208,8 +210,9 @@ def _checks(recipe: Recipe, scope: Scope) -> Iterator[tuple[str, Any]]:
 
 
 def _case(opened: Opened, *, seed: str, output: str, recipe: Recipe, instruments: Instruments) -> Case:
+    """Return an output beside what the model was shown: the seed, and the documents beside it."""
     return Case(
-        seed=seed,
+        seed="\n\n".join((seed, *opened.material.seconds)),
         output=output,
         seed_language=opened.seed["language"],
         language=recipe.output.language or opened.seed["language"],
@@ -218,7 +221,7 @@ def _case(opened: Opened, *, seed: str, output: str, recipe: Recipe, instruments
 
 
 def _row(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> dict[str, Any]:
-    seed = output.inputs[0].seed
+    seed, seconds = output.inputs[0].seed, output.inputs[0].seconds
     generator, generator_license = _generator(output, recipe, identity)
     return {
         "doc_id": document_id(recipe.name, recipe.prompt_version, seed["doc_id"]),
@@ -228,11 +231,11 @@ def _row(output: JudgedOutput, recipe: Recipe, identity: Answerer) -> dict[str, 
         "title": seed.get("title"),
         "content_type": recipe.output.content_type,
         "language": recipe.output.language or seed["language"],
-        "license": seed.get("license"),
+        "license": joint_license([row.get("license") for row in (seed, *seconds)]),
         "text": output.text,
         "text_hash": text_hash(output.text),
         "meta": [("num_chunks", str(len(output.inputs))), *output.meta.items()],
-        "parent_ids": [seed["doc_id"]],
+        "parent_ids": [row["doc_id"] for row in (seed, *seconds)],
         "recipe": recipe.name,
         "recipe_version": recipe.version,
         "generator": generator,

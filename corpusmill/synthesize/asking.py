@@ -104,6 +104,8 @@ class Material:
     words: Mapping[str, str] = field(default_factory=dict)
     exemplars: Sequence[tuple[str, str]] = ()
     """(document, answer) pairs."""
+    seconds: tuple[str, ...] = ()
+    """What is shown of other documents."""
     language: str | None = None
     """Of the seed."""
     output_language: str | None = None

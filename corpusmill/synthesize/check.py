@@ -47,7 +47,7 @@ def step_refusal(text: str, checks: Iterable[Check], material: Material) -> str 
 def step_case(text: str, material: Material) -> Case:
     """Return a step's text beside what the model was shown."""
     return Case(
-        seed=material.text,
+        seed="\n\n".join((material.text, *material.seconds)),
         output=text,
         seed_language=material.language,
         language=material.output_language or material.language,

@@ -14,6 +14,7 @@ from corpusmill.fingerprint import fingerprint
 from corpusmill.synthesize.asking import Material, Message
 
 DOCUMENT = "document"
+SECOND = "second"
 
 CONTROL_TOKENS = re.compile(
     r"<\|[A-Za-z0-9_]{1,40}\|>|<(?:start|end)_of_(?:turn|text)>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk)>"
@@ -31,7 +32,7 @@ def render_messages(
 
     `values` are further `$names`, such as the answers of earlier steps; worked examples have none of them.
     """
-    shown = {**material.words, **material.metadata, DOCUMENT: delimited(material.text), **(values or {})}
+    shown = {**given_names(material), **(values or {})}
     unknown = dict.fromkeys(material.metadata, _UNKNOWN)
     messages = [_message("system", system, shown)]
     for document, answer in material.exemplars:
@@ -39,6 +40,13 @@ def render_messages(
         messages += [_message("user", user, example), {"role": "assistant", "content": answer}]
     messages.append(_message("user", user, shown))
     return tuple(message for message in messages if message["content"])
+
+
+def given_names(material: Material) -> dict[str, str]:
+    """Return what a prompt may name of a material; documents stand between delimiters."""
+    document = {DOCUMENT: delimited(material.text, beside=material.seconds)}
+    beside = [delimited(text, SECOND, beside=(material.text, *material.seconds)) for text in material.seconds]
+    return {**material.words, **material.metadata, **document, **({SECOND: "\n\n".join(beside)} if beside else {})}
 
 
 def template_names(**prompts: str) -> set[str]:

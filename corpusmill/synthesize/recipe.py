@@ -18,7 +18,7 @@ from corpusmill.synthesize.answer import AnswerForm, check_form
 from corpusmill.synthesize.check import Check
 from corpusmill.synthesize.generators.registry import KINDS, Generator, generator_from_json, generator_to_json
 from corpusmill.synthesize.masking import MASKS
-from corpusmill.synthesize.prompt import DOCUMENT, prompt_name
+from corpusmill.synthesize.prompt import DOCUMENT, SECOND, prompt_name
 from corpusmill.synthesize.shares import EVERYTHING, Share, check_share
 from corpusmill.synthesize.spelling import plain, tuple_of, tuples
 
@@ -95,14 +95,42 @@ class Exemplar:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SecondDocuments:
+    """Other documents of the partition that the prompt shows beside the seed as `$second`; they are parents, too."""
+
+    rule: SeedRule
+    """Which documents; its `max_documents` says how many of them are held in memory to choose from."""
+    same: str | None = None
+    """A column that must have the seed's value, such as `language` or `meta.subject`; null is like nothing."""
+    count: int = 1
+    """So many for each seed; a seed that finds fewer is none (`no_second_document`)."""
+    max_characters: int = 2_000
+    """So much of each is shown: its beginning, cut on its structure."""
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or self.max_characters < 1:
+            raise ValueError(
+                f"second documents need count >= 1 and max_characters >= 1, got {self.count} and {self.max_characters}"
+            )
+        if self.rule.max_documents is None or self.rule.max_documents <= self.count:
+            raise ValueError(
+                f"second documents are chosen from some that are held in memory: their rule needs a max_documents above "
+                f"{self.count}, such as 1,000; got {self.rule.max_documents}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SecondaryInputs:
-    """What a prompt holds besides the seed: worked examples and fixed words such as a style or a target language."""
+    """What a prompt holds besides the seed: worked examples, fixed words such as a style, other documents."""
 
     exemplars: tuple[Exemplar, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
+    documents: SecondDocuments | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exemplars", tuple_of(Exemplar, self.exemplars, where="exemplars"))
+        if self.documents is not None and self.exemplars:
+            raise ValueError("worked examples have no second document: put the example into the prompt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +178,9 @@ class Recipe:
 
     def _check_names(self) -> None:
         """Refuse a prompt that names what nobody gives, and a `$name` that is given twice."""
-        names = [DOCUMENT, *map(prompt_name, self.metadata), *self.secondary.words]
+        has_second = self.secondary.documents is not None
+        second = [SECOND] if has_second else []
+        names = [DOCUMENT, *second, *map(prompt_name, self.metadata), *self.secondary.words]
         given = set(names)
         if twice := sorted(name for name in given if names.count(name) > 1):
             raise ValueError(
@@ -165,6 +195,8 @@ class Recipe:
             )
         if DOCUMENT not in asked:
             raise ValueError(f"recipe {self.name!r} never shows the model its $document")
+        if has_second and SECOND not in asked:
+            raise ValueError(f"recipe {self.name!r} chooses second documents, but never shows the model $second")
 
     @cached_property
     def version(self) -> str:
@@ -196,6 +228,7 @@ class Recipe:
             secondary=SecondaryInputs(
                 exemplars=tuple(Exemplar(**exemplar) for exemplar in secondary["exemplars"]),
                 words=dict(secondary["words"]),
+                documents=_second_from_json(secondary.get("documents")),
             ),
             generator=generator_from_json(value["generator"]),
             verifiers=tuple(map(Check.from_json, value["verifiers"])),
@@ -203,8 +236,12 @@ class Recipe:
         )
 
 
-_ADDED = (("seeds", "quality_tiers"),)
+_ADDED = (("seeds", "quality_tiers"), ("secondary", "documents"))
 """What recipes can say since there are documents of theirs: unsaid, it is not spelled, so that their versions stay."""
+
+
+def _second_from_json(value: Mapping[str, Any] | None) -> SecondDocuments | None:
+    return None if value is None else SecondDocuments(**{**value, "rule": SeedRule(**tuples(value["rule"]))})
 
 
 def _check_tiers(tiers: tuple[int, int] | None) -> None:

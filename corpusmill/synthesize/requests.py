@@ -5,7 +5,7 @@ prompt, model or temperature asks again exactly what changed, and a changed veri
 same prompt share one answer. Prompts are not stored: they are made anew, and refused when the seed changed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from corpusmill.synthesize.chunk import Span, chunk_spans, num_sentences
 from corpusmill.synthesize.masking import Masked, mask, protected_spans
 from corpusmill.synthesize.prompt import prompt_hash, seed_metadata
 from corpusmill.synthesize.recipe import Recipe
-from corpusmill.synthesize.seeds import check_columns, choose_seeds
+from corpusmill.synthesize.second import Pool, shown_part
+from corpusmill.synthesize.seeds import check_columns, choose_pool, choose_seeds
 
 MIXED_CHARACTERS = 1 << 27
 """Characters of seeds that are asked in one mixed order, and held in memory for it."""
@@ -37,6 +38,8 @@ class Opened:
     chunk: str
     masked: Masked
     material: Material
+    seconds: Sequence[Mapping[str, Any]] = ()
+    """The documents that stand beside the seed."""
 
     def id_of(self, ask: Ask, tools: Tools) -> str:
         """Return the id of something that the generator asks about this primary input."""
@@ -46,24 +49,33 @@ class Opened:
 
 def build_requests(documents: pa.Table, *, recipe: Recipe, identity: Answerer, tools: Tools = NO_TOOLS) -> pa.Table:
     """Choose the seeds among all documents of a partition and return their REQUESTS; see `choose_seeds` and `ask`."""
-    chosen = choose_seeds([documents], recipe)
-    return ask(documents, doc_ids=chosen.doc_ids, recipe=recipe, identity=identity, tools=tools)
+    pool = choose_pool(lambda: [documents], recipe)
+    chosen = choose_seeds([documents], recipe, pool=pool)
+    return ask(documents, doc_ids=chosen.doc_ids, recipe=recipe, identity=identity, tools=tools, pool=pool)
 
 
 def ask(
-    documents: pa.Table, *, doc_ids: tuple[str, ...], recipe: Recipe, identity: Answerer, tools: Tools = NO_TOOLS
+    documents: pa.Table,
+    *,
+    doc_ids: tuple[str, ...],
+    recipe: Recipe,
+    identity: Answerer,
+    tools: Tools = NO_TOOLS,
+    pool: Pool | None = None,
 ) -> pa.Table:
     """Return the REQUESTS for those of `documents` that are in `doc_ids`, in the order of the documents.
 
-    `documents` are DOCUMENTS with the column `text_file`, the file that each row was read from.
+    `documents` are DOCUMENTS with the column `text_file`, the file that each row was read from; so are those of `pool`,
+    which second documents come from.
     """
     check_columns(recipe, documents.schema.names)
     if "text_file" not in documents.schema.names:
         raise ValueError("requests name the file of their seed: the documents need a column text_file")
     seeds = documents.filter(pc.is_in(documents["doc_id"], value_set=pa.array(doc_ids, documents["doc_id"].type)))
     rows = [
-        _request(_placed(seed, span, (number, len(spans)), recipe, identity), seed, recipe, tools)
+        _request(_placed(seed, span, (number, len(spans)), recipe, identity), [seed, *seconds], recipe, tools)
         for seed in seed_rows(seeds)
+        for seconds in [() if pool is None else pool.beside(seed)]
         for spans in [seed_spans(seed["text"], recipe)]
         for number, span in enumerate(spans)
     ]
@@ -110,15 +122,17 @@ def asking_order(requests: pa.Table, *, mixed_characters: int = MIXED_CHARACTERS
 def open_requests(requests: pa.Table, documents: pa.Table, recipe: Recipe, tools: Tools = NO_TOOLS) -> Iterator[Opened]:
     """Yield each request with its seed; raise ValueError when the seed is gone or gives another prompt."""
     check_columns(recipe, documents.schema.names)
-    wanted = documents.filter(pc.is_in(documents["doc_id"], value_set=requests["doc_id"].combine_chunks().unique()))
-    seeds = {seed["doc_id"]: seed for seed in seed_rows(wanted)}
-    for request in requests.to_pylist():
-        if request["doc_id"] not in seeds:
+    rows = requests.to_pylist()
+    ids = sorted({doc_id for request in rows for doc_id in _named(request)})
+    wanted = documents.filter(pc.is_in(documents["doc_id"], value_set=pa.array(ids, documents["doc_id"].type)))
+    known = {seed["doc_id"]: seed for seed in seed_rows(wanted)}
+    for request in rows:
+        if missing := [doc_id for doc_id in _named(request) if doc_id not in known]:
             raise ValueError(
-                f"request {request['request_id']} asks about document {request['doc_id']}, which is not among the "
+                f"request {request['request_id']} asks about document {missing[0]}, which is not among the "
                 f"{documents.num_rows} documents given; build the requests again from these documents"
             )
-        opened = _open(request, seeds[request["doc_id"]], recipe)
+        opened = _open(request, [known[doc_id] for doc_id in _named(request)], recipe)
         if _asked_hash(opened, recipe, tools) != request["prompt_hash"]:
             raise ValueError(
                 f"document {request['doc_id']} or recipe {recipe.name!r} gives another prompt than request "
@@ -169,12 +183,24 @@ def _placed(
     }
 
 
-def _request(placed: dict[str, Any], seed: Mapping[str, Any], recipe: Recipe, tools: Tools) -> dict[str, Any]:
-    opened = _open(placed, seed, recipe)
+def _named(request: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the seed and of the documents beside it."""
+    return [request["doc_id"], *(request.get("second_ids") or ())]
+
+
+def _request(
+    placed: dict[str, Any], documents: Sequence[Mapping[str, Any]], recipe: Recipe, tools: Tools
+) -> dict[str, Any]:
+    """Return the request for a seed, the first of `documents`, with the others beside it."""
+    opened = _open(placed, documents, recipe)
     asks = first_asks(recipe.generator.program(opened.material))
     shown = [message["content"] for item in asks if isinstance(item, Question) for message in item.messages]
+    seconds = {"second_ids": [row["doc_id"] for row in opened.seconds]} if opened.seconds else {}
+    files = {"second_files": [row["text_file"] for row in opened.seconds]} if opened.seconds else {}
     return {
         **placed,
+        **seconds,
+        **files,
         "request_id": opened.id_of(asks[0], tools) if asks else _material_hash(opened),
         "prompt_hash": _hash(opened, asks, tools),
         "prompt_characters": sum(map(len, shown)),
@@ -196,10 +222,18 @@ def _hash(opened: Opened, asks: tuple[Ask, ...], tools: Tools) -> str:
 
 def _material_hash(opened: Opened) -> str:
     material = opened.material
-    return fingerprint({"text": material.text, "metadata": dict(material.metadata), "words": dict(material.words)})
+    given = {"text": material.text, "metadata": dict(material.metadata), "words": dict(material.words)}
+    return fingerprint({**given, "seconds": list(material.seconds)} if material.seconds else given)
 
 
-def _open(request: Mapping[str, Any], seed: Mapping[str, Any], recipe: Recipe) -> Opened:
+def _open(request: Mapping[str, Any], documents: Sequence[Mapping[str, Any]], recipe: Recipe) -> Opened:
+    seed, *seconds = documents
+    second = recipe.secondary.documents
+    if len(seconds) != (0 if second is None else second.count):
+        raise ValueError(
+            f"recipe {recipe.name!r} shows {0 if second is None else second.count} documents beside {seed['doc_id']}, "
+            f"but its request names {len(seconds)}; build the requests again"
+        )
     chunk = seed["text"][request["start"] : request["end"]]
     masked = mask(chunk, recipe.primary.mask)
     material = Material(
@@ -207,7 +241,8 @@ def _open(request: Mapping[str, Any], seed: Mapping[str, Any], recipe: Recipe) -
         metadata=seed_metadata(recipe.metadata, seed),
         words=recipe.secondary.words,
         exemplars=tuple((exemplar.document, exemplar.answer) for exemplar in recipe.secondary.exemplars),
+        seconds=() if second is None else tuple(shown_part(row["text"], second) for row in seconds),
         language=seed["language"],
         output_language=recipe.output.language,
     )
-    return Opened(request=request, seed=seed, chunk=chunk, masked=masked, material=material)
+    return Opened(request=request, seed=seed, chunk=chunk, masked=masked, material=material, seconds=seconds)

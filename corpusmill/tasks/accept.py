@@ -33,7 +33,7 @@ from corpusmill.tasks.synthesis_costs import acceptance_costs, cost_rows
 from corpusmill.tasks.task import Job, Outcome
 from corpusmill.tasks.tools import ToolVersion, versions_for
 
-SEEDS_OF_REQUESTS = ("doc_id", "seed_file")
+SEEDS_OF_REQUESTS = ("doc_id", "seed_file", "second_ids", "second_files")
 BATCH_ROWS = 512
 """Requests that are judged together, and whose programs are run together; all chunks of a seed are among one batch."""
 

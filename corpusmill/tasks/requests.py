@@ -10,7 +10,7 @@ from corpusmill.document import REQUESTS
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.recipe import Recipe
 from corpusmill.synthesize.requests import ask
-from corpusmill.synthesize.seeds import choose_seeds
+from corpusmill.synthesize.seeds import choose_pool, choose_seeds
 from corpusmill.tasks.inference import generator
 from corpusmill.tasks.seeds import seed_batches, seed_snapshot, seed_table
 from corpusmill.tasks.task import Job, Outcome, partition_writer
@@ -40,11 +40,12 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     recipe = Recipe.from_json(job.parameters["recipe"])
     who = generator(job.settings)
     tools = tools_for(job)
-    chosen = choose_seeds(seed_batches(job), recipe)
+    pool = choose_pool(lambda: seed_batches(job), recipe)
+    chosen = choose_seeds(seed_batches(job), recipe, pool=pool)
     num_requests = prompt_characters = 0
     with partition_writer(job, attempt, name="requests") as writer:
         for batch in seed_batches(job):
-            requests = ask(batch, doc_ids=chosen.doc_ids, recipe=recipe, identity=who, tools=tools)
+            requests = ask(batch, doc_ids=chosen.doc_ids, recipe=recipe, identity=who, tools=tools, pool=pool)
             writer.write(requests)
             num_requests += len(requests)
             prompt_characters += pc.sum(requests["prompt_characters"]).as_py() or 0

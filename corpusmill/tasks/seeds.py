@@ -32,16 +32,20 @@ def seed_batches(job: Job) -> Iterator[pa.Table]:
 
 
 class SeedReader:
-    """Gives the seeds of requests; keeps the wanted rows of a file until seeds for all its requests were given."""
+    """Gives the seeds of requests and what stands beside them.
+
+    The wanted rows of a file are kept until seeds for all its requests were given, second documents to the end.
+    """
 
     def __init__(self, store: Store, requests: pa.Table) -> None:
         self._store = store
         self._requests = requests
         self._rows: dict[str, pa.Table] = {}
+        self._seconds: list[pa.Table] | None = None
         self._num_left = Counter(requests["seed_file"].to_pylist())
 
     def seeds(self, requests: pa.Table) -> pa.Table:
-        """Return the seed documents of `requests`, each once."""
+        """Return the seed documents of `requests` and those beside them, each once."""
         wanted = pc.unique(requests["doc_id"])
         parts = []
         for file, number in Counter(requests["seed_file"].to_pylist()).items():
@@ -50,7 +54,16 @@ class SeedReader:
             self._num_left[file] -= number
             if self._num_left[file] <= 0:
                 del self._rows[file]
-        return pa.concat_tables(parts)
+        return pa.concat_tables([*parts, *_others(self._second_rows(), _second_ids(requests), wanted)])
+
+    def _second_rows(self) -> list[pa.Table]:
+        """Return the second documents of all requests: as many as the recipe chooses from, at most."""
+        if self._seconds is None:
+            ids = pa.array(sorted(_second_ids(self._requests)), pa.string())
+            files = sorted(_values(self._requests, "second_files"))
+            batches = (batch for file in files for batch in read_batches(self._store, file))
+            self._seconds = [rows.filter(pc.is_in(rows["doc_id"], value_set=ids)) for rows in batches]
+        return self._seconds
 
     def _wanted_rows(self, file: str) -> pa.Table:
         if file not in self._rows:
@@ -60,3 +73,20 @@ class SeedReader:
             rows = [rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in batches]
             self._rows[file] = pa.concat_tables(rows)
         return self._rows[file]
+
+
+def _second_ids(requests: pa.Table) -> set[str]:
+    return _values(requests, "second_ids")
+
+
+def _values(requests: pa.Table, column: str) -> set[str]:
+    """Return what the lists of a column hold; nothing where requests were made before it was there."""
+    if column not in requests.schema.names:
+        return set()
+    return set(pc.list_flatten(requests[column]).to_pylist())
+
+
+def _others(tables: list[pa.Table], ids: set[str], known: pa.Array) -> list[pa.Table]:
+    """Return the rows of these ids that are not among the known ones."""
+    wanted = pa.array(sorted(ids.difference(known.to_pylist())), pa.string())
+    return [rows.filter(pc.is_in(rows["doc_id"], value_set=wanted)) for rows in tables]

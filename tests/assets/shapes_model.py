@@ -29,6 +29,10 @@ LESSON = [
     "no more questions",
 ]
 
+ESSAY = (
+    "The harbour and the lighthouse both guide the boats home. The harbour has a long pier and a market, where the fishermen "
+    "sell herring; the lighthouse stands alone on a rock and its keepers have nothing to sell."
+)
 FAIR = {"faithful": 5, "clear": 4, "teaches": 2}
 
 
@@ -42,6 +46,8 @@ def answer(request: ChatRequest) -> str | None:
         return next(text for heading, text in SECTIONS.items() if f"“{heading}”" in shown)
     if "write lessons" in system:
         return "\n\n".join(SECTIONS.values())
+    if "compare two things" in system:
+        return ESSAY if "lighthouse" in shown and "herring" in shown else None
     if "judge a text" in system:
         return json.dumps({name: {"reason": "So it is.", "score": score} for name, score in FAIR.items()})
     if "student" in system or "teacher who" in system:

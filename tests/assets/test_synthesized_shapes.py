@@ -28,6 +28,14 @@ HARBOUR = (
     "the planks. The old school stands near the church, and its bell can be heard far out on the water when the wind comes "
     "from the land. Nobody in the town remembers who cast the bell.\n"
 )
+LIGHTHOUSE = (
+    "The lighthouse of Marrow stands alone on a rock, an hour by boat from the land. It was built after a winter in which "
+    "three ships were lost, and its light can be seen from twenty miles away. Two keepers live in it with a dog and a goat. "
+    "They have nothing to sell and nobody to sell it to, but they watch the light by night and the weather by day, and they "
+    "write down every ship that passes. A boat brings them bread, oil and letters when the sea is calm. In the storms of "
+    "autumn no boat can land for weeks, and then the keepers eat what is in the cellar and read the old letters once more. "
+    "The book in which they write is older than both of them.\n"
+)
 CHAIRS = "There are 4 chairs in the hall, and every one of them has 3 legs. How many legs do the chairs have together?"
 SOLVED = f"{CHAIRS}\n\nSolution: 4 * 3 = 12\n#### 12"
 ENERGY = (
@@ -123,6 +131,14 @@ def test_web_articles_for_pupils_are_judged(settings: Settings) -> None:
         "judge_mark": "0.750",
     }
     assert steps(settings, "web_articles") == {"answer": 1, "judge": 1}
+
+
+def test_web_articles_that_compare_have_two_parents(settings: Settings) -> None:
+    rows = walk(settings, "web_articles", "comparison", HARBOUR, LIGHTHOUSE)
+    assert [(row["reject_reason"], row["text"]) for row in rows] == [(None, shapes_model.ESSAY)] * 2
+    assert sorted(row["parent_ids"] for row in rows) == [["d0", "d1"], ["d1", "d0"]]
+    asked = Lake(settings.lake).read("synthesized/web_articles/requests").to_pylist()
+    assert {row["doc_id"]: row["second_ids"] for row in asked} == {"d0": ["d1"], "d1": ["d0"]}
 
 
 def test_stem_programs_print_the_known_answer(settings: Settings) -> None:

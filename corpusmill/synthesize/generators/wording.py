@@ -7,7 +7,7 @@ between delimiters that it does not contain (`prompt.delimited`), and its contro
 from string import Template
 
 from corpusmill.synthesize.asking import Answer, Material
-from corpusmill.synthesize.prompt import CONTROL_TOKENS, DOCUMENT, delimited
+from corpusmill.synthesize.prompt import CONTROL_TOKENS, given_names
 
 CUT_OFF = "cut_off"
 EMPTY = "empty_answer"
@@ -16,8 +16,7 @@ CONTROLS = "control_tokens"
 
 def filled(prompt: str, material: Material, **own: str) -> str:
     """Return one prompt with everything that it names put in once."""
-    given = {**material.words, **material.metadata, DOCUMENT: delimited(material.text), **own}
-    return Template(prompt).substitute(given)
+    return Template(prompt).substitute({**given_names(material), **own})
 
 
 def refuse_exemplars(material: Material, *, kind: str) -> None:

@@ -69,8 +69,8 @@ class Judge:
         rubric = self.rubric.rotated(number)
         which = f"\nThis is judgement {number + 1} of {self.judgements}." if self.judgements > 1 else ""
         values = {
-            DOCUMENT: delimited(material.text, beside=(text,)),
-            OUTPUT: delimited(text, OUTPUT, beside=(material.text,)),
+            DOCUMENT: delimited(material.text, beside=(text, *material.seconds)),
+            OUTPUT: delimited(text, OUTPUT, beside=(material.text, *material.seconds)),
             RUBRIC: f"{rubric.shown()}{which}",
         }
         messages = render_messages(self.system, self.user, replace(material, exemplars=()), values=values)
