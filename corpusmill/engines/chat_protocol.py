@@ -163,7 +163,7 @@ def _is_same_model(said: Any, asked: str) -> bool:
 
 
 def _window(told: Any) -> int | None:
-    return told if isinstance(told, int) and told > 0 else None
+    return told if _is_count(told) and told else None
 
 
 def _said(body: bytes) -> str:

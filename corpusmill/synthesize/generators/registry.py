@@ -94,18 +94,19 @@ def writer_of(generator: Generator) -> Generator:
     return writer_of(generator.generator) if isinstance(generator, ReviewedGenerator) else generator
 
 
-def queue_names(generator: Generator) -> tuple[str, ...]:
-    """Return the names of the queues that a generator routes documents through; none where its kind has no queues."""
+def queues_of(generator: Generator) -> tuple[Queue, ...]:
+    """Return the queues that a generator routes documents through; none where its kind has no queues."""
     writer = writer_of(generator)
-    return tuple(queue.name for queue in writer.queues) if isinstance(writer, RoutesGenerator) else ()
+    return writer.queues if isinstance(writer, RoutesGenerator) else ()
+
+
+def queue_names(generator: Generator) -> tuple[str, ...]:
+    return tuple(queue.name for queue in queues_of(generator))
 
 
 def priorities(generator: Generator) -> list[int]:
     """Return the priorities of the queues that documents enter, the highest first; a single one where there are none."""
-    writer = writer_of(generator)
-    queues = writer.queues if isinstance(writer, RoutesGenerator) else ()
-    found = {queue.priority for queue in queues if queue.is_open}
-    return sorted(found, reverse=True) or [0]
+    return sorted({queue.priority for queue in queues_of(generator) if queue.is_open}, reverse=True) or [0]
 
 
 def entered_queue(generator: Generator, material: Material) -> Queue | None:
@@ -115,8 +116,9 @@ def entered_queue(generator: Generator, material: Material) -> Queue | None:
 
 
 def queue_of(generator: Generator, step: str) -> str:
-    """Return the queue that a step of a generator's program belongs to; an empty name where its kind has no queues."""
-    return step.partition("/")[0] if queue_names(generator) else ""
+    """Return the queue that a step of a generator's program belongs to; an empty name where it is no queue's."""
+    name = step.partition("/")[0]
+    return name if name in queue_names(generator) else ""
 
 
 def _kinds() -> str:
