@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from corpusmill.synthesize.generators.registry import Generator
 
 ROUTE = "route"
-"""Key in the document's `meta`: the queues that it went through, such as `hard>easy>polish`."""
+"""Key in the document's `meta`, of a rejected one too: the queues that it went through, such as `hard>easy>polish`."""
 NOT_ADMITTED = "not_admitted"
 
 
@@ -179,20 +179,22 @@ class RoutesGenerator:
 
     def _walk(self, queue: Queue | None, material: Material) -> Program:
         route: list[str] = []
-        refused = NOT_ADMITTED
+        refused = GivenUp(reason=NOT_ADMITTED)
         while queue is not None:
             route.append(queue.name)
             end = yield from _asked(queue, material)
             text, reason = _outcome(queue, end, material)
+            meta = {**end.meta, ROUTE: ">".join(route)}
             if reason is None and isinstance(end, Finished) and queue.next is None:
-                return replace(end, meta={**end.meta, ROUTE: ">".join(route)})
+                return replace(end, meta=meta)
             if reason is None:
-                material, refused = replace(material, text=text), f"{queue.next}/{NOT_ADMITTED}"
-                queue = self._admitting(queue.next, material)
+                refused = GivenUp(reason=f"{queue.next}/{NOT_ADMITTED}", text=text, meta=meta)
+                material, way = replace(material, text=text), queue.next
             else:
-                refused = f"{queue.name}/{reason}"
-                queue = self._admitting(queue.simpler, material) if reason in queue.too_hard else None
-        return GivenUp(reason=refused)
+                refused = GivenUp(reason=f"{queue.name}/{reason}", text=text, meta=meta)
+                way = queue.simpler if reason in queue.too_hard else None
+            queue = self._admitting(way, material)
+        return refused
 
     def _admitting(self, name: str | None, material: Material) -> Queue | None:
         """Return the queue of this name, or the first down the chain of simpler ones that takes the document."""
@@ -229,6 +231,6 @@ def _asked(queue: Queue, material: Material) -> Program:
 def _outcome(queue: Queue, end: Finished | GivenUp, material: Material) -> tuple[str, str | None]:
     """Return the text of a queue and None, or why it is refused there."""
     if isinstance(end, GivenUp):
-        return "", end.reason
+        return end.text, end.reason
     text, reason = parse_answer(end.text, finish_reason=end.finish_reason, form=queue.form)
     return text, reason or step_refusal(text, queue.checks, material)

@@ -44,8 +44,11 @@ def test_an_accepted_text_is_the_next_queues_document():
 def test_what_is_too_hard_goes_to_the_simpler_queue_and_other_refusals_end():
     end, _ = run(ROUTES, PIER, Answer(text="Boa", finish_reason="length"), "Boats.", "Boats!")
     assert end.meta == {"route": "hard>easy>polish"}
-    assert run(ROUTES, PIER, "I'm sorry, but I cannot.")[0] == GivenUp(reason="hard/assistant_talk")
-    assert run(ROUTES, PIER, "Boats.", "I'm sorry, but I cannot.")[0] == GivenUp(reason="polish/assistant_talk")
+    sorry = "I'm sorry, but I cannot."
+    refused = GivenUp(reason="hard/assistant_talk", text=sorry, meta={"route": "hard"})
+    assert run(ROUTES, PIER, sorry)[0] == refused
+    refused = GivenUp(reason="polish/assistant_talk", text=sorry, meta={"route": "hard>polish"})
+    assert run(ROUTES, PIER, "Boats.", sorry)[0] == refused
 
 
 def test_a_failure_is_borne_only_where_it_says_that_a_queue_is_too_hard():
@@ -76,7 +79,8 @@ def test_a_document_that_no_queue_admits_is_refused_by_name():
     narrow = Entry(max_characters=1)
     assert run(routes(queue("a", entry=narrow)), PIER)[0] == GivenUp(reason="not_admitted")
     way = routes(queue("a", next="b"), queue("b", entry=narrow, is_open=False))
-    assert run(way, PIER, "Boats.")[0] == GivenUp(reason="b/not_admitted")
+    refused = GivenUp(reason="b/not_admitted", text="Boats.", meta={"route": "a"})
+    assert run(way, PIER, "Boats.")[0] == refused
     down = routes(
         queue("a", next="b"),
         queue("b", entry=narrow, is_open=False, simpler="c", too_hard=("cut_off",)),
