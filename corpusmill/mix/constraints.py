@@ -29,7 +29,7 @@ def largest_budget(mixture: Mixture, sources: Sequence[Source], asked: Demand) -
         # Tokens grow with the budget but for the rounding of phases, so the answer is at most a few tokens lower.
         most = math.floor(min(_room(one) / part for one, part in zip(sources, asked.shares(), strict=True) if part))
         least = max(least, most - len(asked.tokens_F))
-        if _fits(sources, asked, most):
+        if most >= least and _fits(sources, asked, most):
             return most
     if most < least or not _fits(sources, asked, least):
         return 0
@@ -45,6 +45,15 @@ def no_room(leaf: Leaf, periods: int) -> str:
     return (
         f"component {leaf.name!r} may give less than one sequence to each of {periods} periods: raise its "
         f"max_epochs of {leaf.max_epochs:g}, of {leaf.num_sequences:,} sequences, to at least {needed:g}, or leave it out"
+    )
+
+
+def over_cap(leaf: Leaf, sequences: int) -> str:
+    """Say that a bucket was read too often before weights changed for what its component's curve asks of it now."""
+    return (
+        f"component {leaf.name!r} is asked for {sequences:,} sequences and may give {leaf.sequences_left:,} more: "
+        f"{leaf.drawn:,} were read before, of {leaf.max_epochs:g} epochs of {leaf.num_sequences:,}. Raise its max_epochs, or "
+        "give its component less weight"
     )
 
 

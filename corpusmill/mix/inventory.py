@@ -1,7 +1,7 @@
 """What the lake holds of packed sequences: one pin per committed partition, as its commit described it."""
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -43,13 +43,18 @@ class Inventory:
                 f"{table} has no committed sequences; tables that have some: {shown(tables) or 'none'}"
                 f"{did_you_mean(table, tables, likeness=0.85)}"
             )
-        found = {asked: fnmatch.filter(held, asked) for asked in partitions or ["*"]}
+        found = {asked: matching(asked, held) for asked in partitions or ["*"]}
         missing = sorted(asked for asked, names in found.items() if not names)
         if missing:
             raise ValueError(
                 f"{table} has no committed partitions {shown(missing)}; it has {shown(sorted(held))}. Materialize them first"
             )
         return tuple(held[name] for name in sorted({name for names in found.values() for name in names}))
+
+
+def matching(asked: str, names: Iterable[str]) -> list[str]:
+    """Return the one name that is asked for, or those that match a pattern such as `2024-*`."""
+    return [asked] if asked in (names := list(names)) else fnmatch.filter(names, asked)
 
 
 def shown(names: Sequence[str], most: int = 10) -> str:

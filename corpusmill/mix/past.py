@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from corpusmill.mix.apportion import apportion, exact
-from corpusmill.mix.inventory import Inventory, PartitionPin
+from corpusmill.mix.inventory import Inventory, PartitionPin, matching
 from corpusmill.mix.order import IntArray
 from corpusmill.mix.plan import Amendment, Plan, PlannedPhase
 
@@ -83,7 +83,7 @@ class Past:
         if not found:
             return None
         pinned = {pin.partition for pin in found[0].pins}
-        if found[0].table != table or (partitions is not None and not {*partitions} <= pinned):
+        if found[0].table != table or not all(matching(asked, pinned) for asked in partitions or ()):
             raise ValueError(
                 f"it was read from {found[0].table}, partitions {sorted(pinned)}, before position {self.position}, and "
                 "keeps them; read others by a component of another name"

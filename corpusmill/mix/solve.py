@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from corpusmill.mix.apportion import apportion
-from corpusmill.mix.constraints import check_constraints, largest_budget, no_room, too_small
+from corpusmill.mix.constraints import check_constraints, largest_budget, no_room, over_cap, too_small
 from corpusmill.mix.demand import Demand, demand, group_path
 from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Mixture
@@ -107,6 +107,10 @@ def _order_weights(
         if tokens and room < periods:
             raise ValueError(no_room(leaf, periods))
     parts = apportion(total // periods, shares=wanted)
+    for leaf, part, room in zip(leaves, parts, left, strict=True):
+        # Caps are checked by component and in tokens: whole sequences of a bucket may pass its cap by the rounding, no more.
+        if part > room // periods + 2:
+            raise ValueError(over_cap(leaf, part * periods))
     return periods, [min(room // periods, part) for room, part in zip(left, parts, strict=True)], total
 
 

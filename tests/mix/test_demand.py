@@ -92,6 +92,12 @@ def test_patterns_choose_partitions():
         plan(mixture(component("web", 1, partitions=("2025-*",))), held)
 
 
+def test_a_name_is_taken_as_it_is_before_it_is_taken_for_a_pattern():
+    held = Inventory(pins=[pin("web", sequences=2, tokens=20, partition=name) for name in ("v[1]", "v1")])
+    made = plan(mixture(component("web", 1, partitions=("v[1]",))), held)
+    assert [one.partition for one in made.components[0].pins] == ["v[1]"]
+
+
 def test_a_partition_without_documents_is_no_obstacle():
     held = Inventory(pins=[pin("web", sequences=2, tokens=20), pin("web", sequences=0, tokens=0, partition="s0")])
     made = plan(mixture(component("web", 1)), held)

@@ -14,6 +14,7 @@ from corpusmill.mix.order import Stretch, build_order, prefix_bound
 from corpusmill.mix.past import Past
 from corpusmill.mix.plan import Plan, plan_from_table, plan_to_table
 from corpusmill.mix.solve import plan
+from corpusmill.mix.upsampling import Bucket, Upsampling
 from tests.mix.held import WEB_CODE, component, mixture, pin
 
 STRETCHES = st.lists(
@@ -199,6 +200,22 @@ def test_caps_count_what_was_read_before_the_change():
         changed_at(150, component("web", 1), budget_tokens=600)
     made = changed_at(150, component("web", 1))
     assert made.components[0].planned_sequences == 100 and made.phases[-1].planned_tokens == (500, 0)
+
+
+def test_a_component_that_was_read_up_is_refused_with_what_would_do():
+    with pytest.raises(
+        ValueError, match=r"'web' is short by 251 tokens .* 0\.25 epochs of 1,000 are 250, of which 500 were"
+    ):
+        changed_at(150, component("web", 1, max_epochs=0.25))
+
+
+def test_a_bucket_that_was_read_up_is_refused():
+    held = Inventory(pins=[pin("web", sequences=100, tokens=1000, partition=name) for name in ("low", "high")])
+    kept = Upsampling(buckets=tuple(Bucket(name=name, partitions=(name,)) for name in ("low", "high")))
+    web = component("web", 1, max_epochs=2, upsampling=kept)
+    old = plan(mixture(web, budget_tokens=2000), held)
+    with pytest.raises(ValueError, match=r"component 'web:high' is asked for \d+ sequences and may give \d+ more"):
+        plan(mixture(web, budget_tokens=1900), held, past=Past(plan=old, position=old.num_positions))
 
 
 @pytest.mark.parametrize(
