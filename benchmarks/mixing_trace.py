@@ -17,7 +17,7 @@ from benchmarks.harness import Measure, at_least, at_most, print_measures
 from benchmarks.mixing_lake import DATASET, MIX, StagedLake, make_lake
 from corpusmill.trace.explain import MixTracer, TracedSequence
 
-DOCUMENTS = 300
+DOCUMENTS = 2_000
 """In each of two snapshots."""
 POSITIONS = 1_000
 MAX_SECONDS = 1.0
