@@ -82,12 +82,22 @@ def read_token_counts(lake: Lake, plan: Plan) -> list[np.ndarray[Any, np.dtype[n
 
 def read_row_group(store: Store, group: RowGroup, columns: Sequence[str]) -> pa.Table:
     """Return some columns of a row group; a damaged file raises ComponentChangedError naming it."""
+    return read_row_groups(store, [group], columns)
+
+
+def read_row_groups(store: Store, groups: Sequence[RowGroup], columns: Sequence[str]) -> pa.Table:
+    """Return some columns of row groups of one file, as few requests as their places allow.
+
+    A damaged file raises ComponentChangedError naming it.
+    """
+    path, numbers = groups[0].path, [group.number for group in groups]
     try:
-        with store.open_input(group.path) as source:
+        with store.open_input(path) as source:
             file = pq.ParquetFile(source, pre_buffer=True, page_checksum_verification=True)
-            return file.read_row_group(group.number, columns=list(columns))
+            return file.read_row_groups(numbers, columns=list(columns))
     except (OSError, pa.ArrowInvalid) as error:
-        raise ComponentChangedError(f"row group {group.number} of {group.path} cannot be read: {error}") from error
+        spelled = ", ".join(map(str, numbers))
+        raise ComponentChangedError(f"row groups {spelled} of {path} cannot be read: {error}") from error
 
 
 def _open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> ComponentIndex:

@@ -4,6 +4,7 @@ The stream is one global sequence of positions. Rank r of n takes positions r, r
 the next global position, so it can be taken up by any other number of ranks.
 """
 
+import copy
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,17 @@ import numpy as np
 
 from corpusmill.lake.store import LakeSettings
 from corpusmill.lake.tables import Lake
-from corpusmill.mix.order import Order
+from corpusmill.mix.order import IntArray, Order
+from corpusmill.mix.plan import Plan
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
-from corpusmill.stream.reader import SequenceReader, Tokens
+from corpusmill.stream.reader import Reader, SequenceReader, Tokens
 
 CACHE_BYTES = 512 << 20
-_LOOKAHEAD = 1024
+LOOKAHEAD = 1024
+"""Samples after which a stream looks again at what comes."""
+HORIZON = 4 * LOOKAHEAD
+"""Samples whose blocks are loaded ahead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +82,7 @@ class MixtureStream:
         start: int = 0,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        if not 0 <= rank < world_size:
-            raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
+        _check_rank(rank, world_size)
         lake = Lake(settings)
         try:
             self.plan = read_plan(lake, mix)
@@ -86,11 +90,21 @@ class MixtureStream:
         finally:
             lake.close()
         self.rank, self.world_size = rank, world_size
-        self._reader = SequenceReader(
+        self.reader: Reader = SequenceReader(
             lake.store, components, block_sequences=self.plan.block_sequences, cache_bytes=cache_bytes
         )
         self._position = 0
         self.seek(start)
+
+    @classmethod
+    def over(cls, plan: Plan, reader: Reader, *, rank: int = 0, world_size: int = 1, start: int = 0) -> "MixtureStream":
+        """Return the stream of a plan whose sequences a reader gives that is not the lake's."""
+        _check_rank(rank, world_size)
+        stream = cls.__new__(cls)
+        stream.plan, stream.rank, stream.world_size, stream.reader = plan, rank, world_size, reader
+        stream._position = 0
+        stream.seek(start)
+        return stream
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_order"}
@@ -110,6 +124,13 @@ class MixtureStream:
         """The next global position, the same on all ranks that have taken as many samples."""
         return min(self._position, self.num_positions)
 
+    def for_rank(self, rank: int, world_size: int) -> "MixtureStream":
+        """Return the stream of another rank that stands at the same position and shares what this one has open."""
+        _check_rank(rank, world_size)
+        other = copy.copy(self)
+        other.rank, other.world_size = rank, world_size
+        return other
+
     def seek(self, position: int) -> None:
         """Go on from a global position, whichever rank this is."""
         if not 0 <= position <= self.num_positions:
@@ -118,7 +139,9 @@ class MixtureStream:
 
     def __iter__(self) -> Iterator[Sample]:
         while self._position + self.rank < self.num_positions:
-            stop = min(self._position + _LOOKAHEAD * self.world_size, self.num_positions)
+            horizon = min(self._position + HORIZON * self.world_size, self.num_positions)
+            self.expect(range(self._position + self.rank, horizon, self.world_size))
+            stop = min(self._position + LOOKAHEAD * self.world_size, self.num_positions)
             for sample in self._samples(range(self._position + self.rank, stop, self.world_size)):
                 self._position = sample.position - self.rank + self.world_size
                 yield sample
@@ -129,12 +152,17 @@ class MixtureStream:
         """Return the samples at any positions, without moving the stream."""
         return list(self._samples(positions))
 
+    def expect(self, positions: Sequence[int] | IntArray) -> None:
+        """Begin to load in the background what these positions need, in the order in which they will be read."""
+        found = self._order.locate(self._within(positions))
+        self.reader.expect(found.component_T.tolist(), found.index_T.tolist())
+
     def provenance(self, position: int) -> Provenance:
         """Return where the sequence at a position came from."""
         found = self._order.locate(self._within([position]))
         number, index = int(found.component_T[0]), int(found.index_T[0])
         component = self.plan.components[number]
-        pieces = self._reader.read_pieces(number, index)
+        pieces = self.reader.read_pieces(number, index)
         return Provenance(
             position=position,
             component=component.name,
@@ -153,11 +181,17 @@ class MixtureStream:
         return {"mix": self.plan.mix, "mix_version": self.plan.version, "position": self.position}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a `state_dict`; raises ValueError when it is of another mix or version."""
-        given = f"{state['mix']}@{state['mix_version']}"
-        if given != self.mix:
-            raise ValueError(f"the checkpoint is of mix {given}, the stream of {self.mix}; open the stream as {given}")
-        self.seek(state["position"])
+        """Go on from a `state_dict`, of this version or of one whose stream is the same up to there.
+
+        Raises ValueError for any other, and for what is no `state_dict`.
+        """
+        mix, version, position = _checkpoint(state)
+        if mix != self.plan.mix or not self.plan.continues(version, position):
+            raise ValueError(
+                f"the checkpoint is of mix {mix}@{version} at position {position}, the stream of {self.mix}; open the "
+                f"stream as {mix}@{version}"
+            )
+        self.seek(position)
 
     @functools.cached_property
     def _order(self) -> Order:
@@ -169,7 +203,7 @@ class MixtureStream:
             positions, found.component_T.tolist(), found.epoch_T.tolist(), found.index_T.tolist(), strict=True
         )
         for position, number, epoch, index in located:
-            tokens, lengths = self._reader.read(number, index)
+            tokens, lengths = self.reader.read(number, index)
             yield Sample(
                 position=position,
                 component=self.plan.components[number].name,
@@ -179,10 +213,28 @@ class MixtureStream:
                 lengths=lengths,
             )
 
-    def _within(self, positions: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _within(self, positions: Sequence[int] | IntArray) -> IntArray:
         asked = np.asarray(positions, np.int64)
         if asked.size and not 0 <= asked.min() <= asked.max() < self.num_positions:
             raise ValueError(
                 f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {asked.min()} to {asked.max()}"
             )
         return asked
+
+
+def _check_rank(rank: int, world_size: int) -> None:
+    if not 0 <= rank < world_size:
+        raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
+
+
+def _checkpoint(state: Mapping[str, Any]) -> tuple[str, str, int]:
+    """Return mix, version and position of a `state_dict`; raises ValueError where they are not there or no such things."""
+    wanted = {"mix": str, "mix_version": str, "position": int}
+    faults = [
+        f"{name} {state[name]!r}" if name in state else f"no {name}"
+        for name, kind in wanted.items()
+        if not isinstance(state.get(name), kind) or isinstance(state[name], bool)
+    ]
+    if faults:
+        raise ValueError(f"wanted the state_dict of a stream (mix, mix_version, position), got {', '.join(faults)}")
+    return state["mix"], state["mix_version"], state["position"]

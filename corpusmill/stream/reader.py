@@ -1,19 +1,26 @@
 """Reading single sequences of a component, a block of neighbours at a time.
 
 The order of a mixture keeps to a few blocks of each component for a while (`corpusmill.mix.permutation`), so a cache of
-blocks is hit nearly always. Memory: the cache's bound, one row group while it is decoded.
+blocks is hit nearly always. What is told to come next is loaded by threads meanwhile, so that neither a slow storage nor
+decoding holds up the one who reads. Memory: the cache's bound, AHEAD blocks that wait to be taken, and a few row groups
+while they are decoded.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from corpusmill.lake.store import Store
-from corpusmill.stream.index import ComponentIndex, read_row_group
+from corpusmill.stream.index import ComponentIndex, read_row_group, read_row_groups
+
+AHEAD = 4
+"""Blocks that are loaded before they are asked for: as many as a component's order turns to at once."""
 
 Tokens = np.ndarray[Any, np.dtype[np.int32]]
 
@@ -28,6 +35,14 @@ class Pieces:
     lengths: list[int]
 
 
+class Reader(Protocol):
+    """What a stream reads from: `component` is a number in the plan, `index` one of its sequences."""
+
+    def read(self, component: int, index: int) -> tuple[Tokens, Tokens]: ...
+    def read_pieces(self, component: int, index: int) -> Pieces: ...
+    def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None: ...
+
+
 class SequenceReader:
     """Gives any sequence of any component; keeps the blocks used last. Pickles without them."""
 
@@ -40,16 +55,31 @@ class SequenceReader:
         self._cache_bytes = cache_bytes
         self._blocks: OrderedDict[tuple[int, int], _Block] = OrderedDict()
         self._held_bytes = 0
+        self._coming: deque[tuple[int, int]] = deque()
+        self._loading: dict[tuple[int, int], Future[_Block]] = {}
+        self._threads: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_blocks": OrderedDict(), "_held_bytes": 0}
+        fresh = {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}
+        return {**self.__dict__, **fresh}
+
+    def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None:
+        """Load the blocks of these sequences in the background, in the order in which they come, AHEAD at a time.
+
+        It forgets what was expected before; a block that cannot be loaded raises when it is read.
+        """
+        keys = (
+            (component, index // self._block_sequences) for component, index in zip(components, indexes, strict=True)
+        )
+        self._coming = deque(dict.fromkeys(keys))
+        self._load_ahead()
 
     def read(self, component: int, index: int) -> tuple[Tokens, Tokens]:
         """Return the tokens of a sequence and the lengths of its pieces; both must not be changed."""
         number, row = divmod(index, self._block_sequences)
         block = self._blocks.get((component, number))
         if block is None:
-            block = self._load(component, number)
+            block = self._take(component, number)
         else:
             self._blocks.move_to_end((component, number))
         return block.sequence(row)
@@ -60,20 +90,34 @@ class SequenceReader:
         rows = read_row_group(self._store, group, ["doc_ids", "starts", "lengths"]).slice(start, stop - start)
         return Pieces(partition=group.partition, **rows.to_pylist()[0])
 
-    def _load(self, component: int, number: int) -> "_Block":
-        index = self._components[component]
-        start = number * self._block_sequences
-        stop = min(start + self._block_sequences, index.num_sequences)
-        parts = [
-            read_row_group(self._store, group, ["tokens", "lengths"]).slice(first, last - first)
-            for group, first, last in index.overlapping(start, stop)
-        ]
-        block = _Block(pa.concat_tables(parts))
+    def _take(self, component: int, number: int) -> "_Block":
+        """Load a block, or wait for it where it is being loaded, and keep it."""
+        loading = self._loading.pop((component, number), None)
+        block = loading.result() if loading else self._load(component, number)
         while self._blocks and self._held_bytes + block.num_bytes > self._cache_bytes:
             self._held_bytes -= self._blocks.popitem(last=False)[1].num_bytes
         self._blocks[component, number] = block
         self._held_bytes += block.num_bytes
+        self._load_ahead()
         return block
+
+    def _load_ahead(self) -> None:
+        while self._coming and len(self._loading) < AHEAD:
+            key = self._coming.popleft()
+            if key not in self._blocks and key not in self._loading:
+                self._threads = self._threads or ThreadPoolExecutor(AHEAD, thread_name_prefix="blocks")
+                self._loading[key] = self._threads.submit(self._load, *key)
+
+    def _load(self, component: int, number: int) -> "_Block":
+        index = self._components[component]
+        start = number * self._block_sequences
+        stop = min(start + self._block_sequences, index.num_sequences)
+        parts = []
+        for _, held in groupby(index.overlapping(start, stop), key=lambda found: found[0].path):
+            groups, firsts, lasts = zip(*held, strict=True)
+            rows = read_row_groups(self._store, groups, ["tokens", "lengths"])
+            parts.append(rows.slice(firsts[0], len(rows) - firsts[0] - groups[-1].num_rows + lasts[-1]))
+        return _Block(pa.concat_tables(parts))
 
 
 class _Block:

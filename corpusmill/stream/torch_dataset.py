@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corpusmill.stream.loader import MixtureStream
+from corpusmill.stream.loader import HORIZON, LOOKAHEAD, MixtureStream
 
 Batch = dict[str, Any]
 """The tensors `tokens` (B x L int32, 0 after the end of a sequence), `document` (B x L int32: 1, 2, ... for the pieces
@@ -64,6 +64,18 @@ def torch_dataset(stream: MixtureStream, *, batch_size: int) -> Any:
     return _dataset_class()(stream, batch_size)
 
 
+def worker_batches(stream: MixtureStream, *, batch_size: int, worker: int = 0, num_workers: int = 1) -> Iterator[Batch]:
+    """Yield every `num_workers`-th batch of the stream's rank from where the stream stands, beginning with number `worker`."""
+    begin, size = stream.position, batch_size * stream.world_size
+    numbers = range(worker, num_batches(stream, batch_size), num_workers)
+    row_B = stream.rank + np.arange(batch_size) * stream.world_size
+    for turn, number in enumerate(numbers):
+        if turn % max(1, LOOKAHEAD // batch_size) == 0:
+            coming = np.asarray(numbers[turn : turn + max(1, HORIZON // batch_size)])
+            stream.expect((begin + coming[:, None] * size + row_B).ravel())
+        yield make_batch(stream, start=begin + number * size, batch_size=batch_size)
+
+
 def make_batch(stream: MixtureStream, *, start: int, batch_size: int) -> Batch:
     """Return the batch of the stream's rank in the global batch that begins at position `start`."""
     import torch
@@ -98,10 +110,8 @@ def _dataset_class() -> Any:
 
         def __iter__(self) -> Iterator[Batch]:
             worker = get_worker_info()
-            first, step = (worker.id, worker.num_workers) if worker else (0, 1)
-            begin, size = self.stream.position, self.batch_size * self.stream.world_size
-            for number in range(first, num_batches(self.stream, self.batch_size), step):
-                yield make_batch(self.stream, start=begin + number * size, batch_size=self.batch_size)
+            number, of = (worker.id, worker.num_workers) if worker else (0, 1)
+            yield from worker_batches(self.stream, batch_size=self.batch_size, worker=number, num_workers=of)
 
     return MixtureDataset
 

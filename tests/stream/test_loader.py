@@ -2,19 +2,24 @@
 
 import itertools
 import pickle
+from concurrent.futures import wait
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpusmill.lake.store import LakeSettings, StoreSettings
+from corpusmill.mix.plan import Amendment
 from corpusmill.mix.report import realise
 from corpusmill.stream import loader
 from corpusmill.stream.index import ComponentChangedError, open_components, read_token_counts
 from corpusmill.stream.inventory import PLAN_TABLE, read_inventory, read_plan
 from corpusmill.stream.loader import MixtureStream, Piece, Provenance
+from corpusmill.stream.reader import AHEAD
 from tests.stream.conftest import LENGTH, sequence_row
 
 WEB, CODE = "tokenized/web/sequences", "tokenized/code/sequences"
@@ -82,9 +87,27 @@ def test_the_cache_changes_nothing_but_speed(demo, cache_bytes):
 def test_the_cache_is_bounded(demo):
     stream = MixtureStream(demo.settings, "demo", cache_bytes=300)
     for _ in stream:
-        blocks = stream._reader._blocks
-        assert stream._reader._held_bytes == sum(block.num_bytes for block in blocks.values())
-        assert stream._reader._held_bytes <= 300 and blocks
+        blocks = stream.reader._blocks
+        assert stream.reader._held_bytes == sum(block.num_bytes for block in blocks.values())
+        assert stream.reader._held_bytes <= 300 and blocks
+
+
+def test_blocks_are_loaded_before_they_are_asked_for_and_not_too_many(demo):
+    """What was loaded ahead is there when its file no longer is; what was not names the file, when it is read."""
+    whole, stream = spelled(MixtureStream(demo.settings, "demo")), MixtureStream(demo.settings, "demo")
+    stream.expect(range(stream.num_positions))
+    loading = dict(stream.reader._loading)
+    wait(loading.values())
+    assert len(loading) == AHEAD
+    for table in (WEB, CODE):
+        for file in demo.lake.files(table):
+            Path(file.path).unlink()
+    number = {"web": 0, "code": 1}
+    found = [one for one in whole if (number[one[1]], one[3] // stream.plan.block_sequences) in loading]
+    assert spelled(stream.read([one[0] for one in found])) == found
+    missing = next(one for one in whole if one not in found)
+    with pytest.raises(ComponentChangedError, match=r"of .*\.parquet cannot be read"):
+        stream.read([missing[0]])
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 8])
@@ -118,7 +141,7 @@ def test_case_25_resume_at_any_step_with_any_ranks_is_the_uninterrupted_stream(d
 
 def test_a_stream_can_start_anywhere_and_lookahead_does_not_count(demo, monkeypatch):
     whole = spelled(MixtureStream(demo.settings, "demo"))
-    monkeypatch.setattr(loader, "_LOOKAHEAD", 4)
+    monkeypatch.setattr(loader, "LOOKAHEAD", 4)
     stream = MixtureStream(demo.settings, "demo", start=10)
     first = list(itertools.islice(stream, 7))
     assert spelled(first) == whole[10:17]
@@ -214,9 +237,71 @@ def test_an_old_version_replays_after_a_new_plan(demo):
     assert new.mix != old.mix
     assert spelled(MixtureStream(demo.settings, old.mix)) == whole
     with pytest.raises(
-        ValueError, match=rf"the checkpoint is of mix {old.mix}, the stream of {new.mix}; open the stream"
+        ValueError,
+        match=rf"the checkpoint is of mix {old.mix} at position 129, the stream of {new.mix}; open the stream",
     ):
         new.load_state_dict(old.state_dict())
+
+
+def test_a_stream_for_another_rank_shares_what_is_open_and_moves_alone(demo):
+    one = MixtureStream(demo.settings, "demo", start=6)
+    whole, others = spelled(one.read(range(one.num_positions))), [one.for_rank(rank, 3) for rank in range(3)]
+    assert [spelled(other) for other in others] == [whole[6 + rank :: 3] for rank in range(3)]
+    assert one.position == 6
+    with pytest.raises(ValueError, match="rank must be one of 0 to 2 in a world of 3, got 3"):
+        one.for_rank(3, 3)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (
+            {},
+            r"wanted the state_dict of a stream \(mix, mix_version, position\), got no mix, no mix_version, no position",
+        ),
+        ({"mix": "demo", "mix_version": "v", "position": "7"}, "got position '7'"),
+        ({"mix": "demo", "mix_version": "v", "position": True}, "got position True"),
+        (
+            {"mix": "other", "mix_version": "v", "position": 7},
+            "the checkpoint is of mix other@v at position 7, the stream",
+        ),
+    ],
+)
+def test_what_is_no_checkpoint_of_the_stream_is_refused_and_the_stream_stands(demo, state, message):
+    stream = MixtureStream(demo.settings, "demo", start=3)
+    with pytest.raises(ValueError, match=message):
+        stream.load_state_dict(state)
+    assert stream.position == 3
+
+
+def test_a_checkpoint_beyond_the_end_is_refused(demo):
+    stream = MixtureStream(demo.settings, "demo")
+    with pytest.raises(ValueError, match=f"has positions 0 to {stream.num_positions}, got 1000000"):
+        stream.load_state_dict({**stream.state_dict(), "position": 1_000_000})
+
+
+def test_a_checkpoint_goes_on_in_an_amended_plan_up_to_where_its_weights_change(demo):
+    old = MixtureStream(demo.settings, "demo")
+    demo.commit_plan(replace(old.plan, amended=(Amendment(mix_version=old.plan.version, position=40),)))
+    new = MixtureStream(demo.settings, "demo")
+    assert new.plan.version != old.plan.version
+    new.load_state_dict({**old.state_dict(), "position": 40})
+    assert new.position == 40
+    with pytest.raises(ValueError, match=f"at position 41, the stream of {new.mix}; open the stream as {old.mix}"):
+        new.load_state_dict({**old.state_dict(), "position": 41})
+
+
+def test_a_changed_byte_is_noticed_where_it_is_read(demo):
+    """Every page has a checksum: a flipped bit in the tokens is an error that names the file, never another token."""
+    stream = MixtureStream(demo.settings, "demo")
+    file = demo.lake.files(CODE)[0]
+    column = pq.ParquetFile(file.path).metadata.row_group(0).column(1)
+    path = Path(file.path)
+    data = bytearray(path.read_bytes())
+    data[column.data_page_offset + column.total_compressed_size - 5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ComponentChangedError, match=f"row groups 0.* of {file.path} cannot be read"):
+        list(stream)
 
 
 @pytest.mark.parametrize(
