@@ -5,6 +5,7 @@ import importlib
 from benchmarks.harness import Measure
 
 PIECES: tuple[str, ...] = ("order", "solver", "trace")
+PIECES: tuple[str, ...] = ("order", "solver", "resume", "open")
 
 
 def measure() -> list[Measure]:
