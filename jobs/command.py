@@ -127,6 +127,33 @@ def _dev(options: argparse.Namespace) -> None:
             running.wait()
 
 
+def _serve_arguments(one: argparse.ArgumentParser) -> None:
+    """Serve the sequences of a mix by Arrow Flight, to training ranks that cannot read the lake, until Ctrl-C.
+
+    Ranks open it with corpusmill.stream.flight_client.open_remote and give the token of $CORPUSMILL_STREAM_TOKEN, which an
+    address that other machines reach requires. It keeps no state: killed and started again, ranks go on.
+
+    corpusmill serve main
+    corpusmill serve main@0123456789abcdef --host 0.0.0.0 --port 8815
+    """
+    one.add_argument("mix", help="name of the mix for its current version, or name@version")
+    one.add_argument("--port", type=_port, default=8815, help="port (default 8815; 0 takes a free one)")
+    one.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1, this machine only)")
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from corpusmill.stream.flight_server import serve
+
+    serve(
+        _settings().lake,
+        options.mix,
+        host=options.host,
+        port=options.port,
+        token=os.environ.get("CORPUSMILL_STREAM_TOKEN") or None,
+        say=lambda line: print(line, flush=True),
+    )
+
+
 def _sql_arguments(one: argparse.ArgumentParser) -> None:
     """Run one DuckDB query over the lake's tables, which are read as the query needs them, never loaded whole.
 
@@ -434,6 +461,7 @@ COMMANDS: dict[str, Command] = {
         trace_commands.exposure,
     ),
     "diff": ("what two versions of a table differ in", trace_commands.diff_arguments, trace_commands.diff),
+    "serve": ("a mix's sequences for ranks that cannot read the lake", _serve_arguments, _serve),
     "recipes": ("recipes by accepted tokens a device hour", _recipes_arguments, _recipes),
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),

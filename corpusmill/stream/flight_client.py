@@ -1,0 +1,175 @@
+"""A mixture's stream on a machine that cannot read the lake: the plan and the sequences come from a server.
+
+The order is reckoned here, from the plan, and each ticket names its sequences, so a server that went away and came back, or
+another one of the same mix and version, goes on with the very next. What comes is fetched CHUNK sequences at a time by a few
+threads. Memory: AHEAD + 2 chunks.
+"""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from corpusmill.mix.plan import Plan
+from corpusmill.stream.loader import MixtureStream
+from corpusmill.stream.reader import Pieces, Tokens
+
+CHUNK = 128
+AHEAD = 4
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
+
+Pair = tuple[int, int]
+
+
+class ServerGoneError(ConnectionError):
+    """The server did not answer for as long as the client waits."""
+
+
+def open_remote(
+    url: str,
+    *,
+    token: str | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+    start: int = 0,
+    patience_seconds: float = 60.0,
+) -> MixtureStream:
+    """Return the stream of the mix that a server has, `grpc://host:port`; it waits so long for one that is away.
+
+    Raises PermissionError where the token is not the server's, and ServerGoneError.
+    """
+    client = _Client(url, token=token, patience_seconds=patience_seconds)
+    plan = Plan.from_json(client.plan())
+    reader = RemoteReader(client, mix=f"{plan.mix}@{plan.version}")
+    return MixtureStream.over(plan, reader, rank=rank, world_size=world_size, start=start)
+
+
+class RemoteReader:
+    """Gives any sequence of any component from a server. Pickles without what it fetched."""
+
+    def __init__(self, client: "_Client", *, mix: str) -> None:
+        self._client = client
+        self._mix = mix
+        self._coming: deque[Pair] = deque()
+        self._chunks: dict[int, _Chunk] = {}
+        self._where: dict[Pair, tuple[int, int]] = {}
+        self._num_begun = 0
+        self._threads: ThreadPoolExecutor | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _open_reader, (self._client, self._mix)
+
+    def read(self, component: int, index: int) -> tuple[Tokens, Tokens]:
+        """Return the tokens of a sequence and the lengths of its pieces; both must not be changed."""
+        pair = (component, index)
+        if pair not in self._where:
+            return _row(self._client.fetch(self._mix, [pair]), 0)
+        number, row = self._where[pair]
+        rows = self._chunks[number].rows.result()
+        # One behind is kept: what comes twice mostly comes soon.
+        self._forget([old for old in self._chunks if old < number - 1])
+        self._fetch_ahead()
+        return _row(rows, row)
+
+    def read_pieces(self, component: int, index: int) -> Pieces:
+        """Return whose tokens a sequence holds."""
+        rows = self._client.fetch(self._mix, [(component, index)], pieces=True)
+        return Pieces(**rows.to_pylist()[0])
+
+    def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None:
+        """Fetch these sequences in the background, in the order in which they come; forgets what was expected before."""
+        pairs = dict.fromkeys(zip(components, indexes, strict=True))
+        self._forget([number for number, chunk in self._chunks.items() if pairs.keys().isdisjoint(chunk.pairs)])
+        self._coming = deque(pair for pair in pairs if pair not in self._where)
+        self._fetch_ahead()
+
+    def _fetch_ahead(self) -> None:
+        while self._coming and len(self._chunks) < AHEAD + 2:
+            pairs = [self._coming.popleft() for _ in range(min(CHUNK, len(self._coming)))]
+            self._threads = self._threads or ThreadPoolExecutor(AHEAD, thread_name_prefix="sequences")
+            rows = self._threads.submit(self._client.fetch, self._mix, pairs)
+            self._chunks[self._num_begun] = _Chunk(pairs, rows)
+            self._where.update((pair, (self._num_begun, row)) for row, pair in enumerate(pairs))
+            self._num_begun += 1
+
+    def _forget(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            for pair in self._chunks.pop(number).pairs:
+                del self._where[pair]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    pairs: list[Pair]
+    rows: Future[pa.Table]
+
+
+class _Client:
+    """Asks the server, again and again while it is away. Pickles without its connection."""
+
+    def __init__(self, url: str, *, token: str | None, patience_seconds: float) -> None:
+        if not url.startswith(("grpc://", "grpc+tls://")):
+            raise ValueError(f"wanted the URL of a server, grpc://host:port or grpc+tls://host:port, got {url!r}")
+        self._url = url
+        self._token = token
+        self._patience_seconds = patience_seconds
+        self._connection: flight.FlightClient | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_connection": None}
+
+    def plan(self) -> dict[str, Any]:
+        """Return the server's plan, as JSON spells it."""
+        [answer] = self._ask(lambda client, options: list(client.do_action("plan", options)))
+        found: dict[str, Any] = json.loads(answer.body.to_pybytes())
+        return found
+
+    def fetch(self, mix: str, pairs: Sequence[Pair], *, pieces: bool = False) -> pa.Table:
+        """Return a row for each (component, index)."""
+        components, indexes = zip(*pairs, strict=True)
+        ticket = flight.Ticket(
+            json.dumps({"mix": mix, "components": components, "indexes": indexes, "pieces": pieces}).encode()
+        )
+        return self._ask(lambda client, options: client.do_get(ticket, options).read_all())
+
+    def _ask(self, call: Callable[[flight.FlightClient, flight.FlightCallOptions], Any]) -> Any:
+        given_up, pause_seconds = time.monotonic() + self._patience_seconds, _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return self._call(call)
+            except flight.FlightUnauthenticatedError as error:
+                raise PermissionError(f"the server {self._url} wants a token, got none or another") from error
+            except flight.FlightServerError as error:
+                raise ValueError(f"the server {self._url} refuses: {_first_line(error)}") from error
+            except (flight.FlightError, OSError) as error:
+                if time.monotonic() + pause_seconds > given_up:
+                    raise ServerGoneError(
+                        f"no answer from {self._url} for {self._patience_seconds:g} s ({_first_line(error)}); start "
+                        "`corpusmill serve` again and go on from the checkpoint"
+                    ) from error
+            time.sleep(pause_seconds)
+            pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
+
+    def _call(self, call: Callable[[flight.FlightClient, flight.FlightCallOptions], Any]) -> Any:
+        headers = [(b"authorization", f"Bearer {self._token}".encode())] if self._token else []
+        self._connection = self._connection or flight.connect(self._url)
+        return call(self._connection, flight.FlightCallOptions(headers=headers))
+
+
+def _open_reader(client: _Client, mix: str) -> RemoteReader:
+    return RemoteReader(client, mix=mix)
+
+
+def _row(rows: pa.Table, number: int) -> tuple[Tokens, Tokens]:
+    tokens, lengths = (rows[name].chunk(0)[number].values.to_numpy() for name in ("tokens", "lengths"))
+    return tokens, lengths
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition(". gRPC client debug context")[0]
