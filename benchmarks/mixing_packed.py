@@ -12,6 +12,7 @@ from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Component, Mixture
+from corpusmill.mix.pack import ROW_GROUP_BYTES
 from corpusmill.mix.plan import PLAN, Plan, plan_to_table
 from corpusmill.mix.solve import plan
 from corpusmill.stream.inventory import PLAN_TABLE, read_inventory, tag_components, tag_plan
@@ -74,7 +75,12 @@ def commit_plan(lake: Lake, made: Plan) -> None:
 def _write_component(lake: Lake, name: str, num_sequences: int, *, sequence_length: int, seed: int) -> None:
     attempt = lake.begin(f"tokenized/{name}/sequences", "s1", SEQUENCES)
     with ShardWriter(
-        lake.store, directory=attempt.directory, name=attempt.attempt, schema=SEQUENCES, partition="s1"
+        lake.store,
+        directory=attempt.directory,
+        name=attempt.attempt,
+        schema=SEQUENCES,
+        partition="s1",
+        row_group_bytes=ROW_GROUP_BYTES,
     ) as writer:
         for first in range(0, num_sequences, _TABLE_SEQUENCES):
             held = min(_TABLE_SEQUENCES, num_sequences - first)

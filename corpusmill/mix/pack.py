@@ -23,6 +23,9 @@ WINDOW_TOKENS = 16 << 20
 WINDOW_PIECES = 16_384
 """A window of this many pieces is 99.99 % full on web text at 2,048 tokens; a larger one gains nothing."""
 
+ROW_GROUP_BYTES = 4 << 20
+"""A block of a stream begins anywhere in a row group: the smaller these are, the less is decoded beside what is wanted."""
+
 SHARD_SEQUENCES = 1 << 32
 """Room for a shard's numbers: shard s of a partition counts from s times this."""
 

@@ -50,12 +50,19 @@ def run_on_shards(
     inputs: Sequence[Mapping[str, Any]],
     parameters: Mapping[str, Any],
     schema: pa.Schema | None = None,
+    row_group_bytes: int | None = None,
 ) -> list[ShardOutcome]:
     """Run a shard function over `inputs` on the engine of curation, reporting progress.
 
     Shards yield rows of the job's table, or of `schema` where they are a step on the way to it.
     """
-    plan = ShardPlan(function=function, inputs=inputs, parameters=parameters, schema=schema or job.schema)
+    plan = ShardPlan(
+        function=function,
+        inputs=inputs,
+        parameters=parameters,
+        schema=schema or job.schema,
+        row_group_bytes=row_group_bytes,
+    )
 
     def progress(outcome: ShardOutcome, num_done: int, num_shards: int) -> None:
         job.report(f"shard {num_done} of {num_shards}", {"rows": outcome.counts.rows_in, "seconds": outcome.seconds})

@@ -14,7 +14,7 @@ from corpusmill.document import SEQUENCES
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
-from corpusmill.mix.pack import SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
+from corpusmill.mix.pack import ROW_GROUP_BYTES, SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
 from corpusmill.mix.tokenize import Tokenization
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.partition_rows import partition_rows, rows_about
@@ -57,6 +57,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             for number, file in enumerate(files)
         ],
         parameters={"tokenization": tokenization.to_json(), "tokenizer": tokenization.version()},
+        row_group_bytes=ROW_GROUP_BYTES,
     )
     totals = outcome_of(shards)
     tokens = int(totals.metrics.get("num_tokens", 0))

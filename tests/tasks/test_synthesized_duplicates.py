@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -146,7 +147,10 @@ def test_a_generator_that_says_one_thing_over_and_over_fails_the_gate(settings: 
         lake.read("synthesized/web_rephrased/duplicates")
 
 
-def test_duplicates_are_not_tokenized(settings: Settings, tmp_path: Path) -> None:
+def test_duplicates_are_not_tokenized_and_sequences_have_small_row_groups(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corpusmill.tasks.sequences.ROW_GROUP_BYTES", 1_000)
     letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     tokenizer = Tokenizer(models.BPE(vocab=letters, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -164,3 +168,5 @@ def test_duplicates_are_not_tokenized(settings: Settings, tmp_path: Path) -> Non
     run(settings, "sequences", "web_rephrased", sequences)
     packed = lake.read("tokenized/web_rephrased/sequences")["doc_ids"].to_pylist()
     assert {doc_id for ids in packed for doc_id in ids} == {"first", "other"}
+    files = lake.files("tokenized/web_rephrased/sequences")
+    assert max(pq.ParquetFile(file.path).metadata.num_row_groups for file in files) > 1
