@@ -1,9 +1,10 @@
 """Deals requests out to servers and takes them back where a try brought nothing. Lives in one event loop, knows no threads.
 
 A setback costs a request one of its tries, but only while its server answers others: where nothing comes back at all it
-is the server that is at fault, and it gets one request at a time until it answers, or is struck out. A server whose
-connection ends, or that takes the key no more, is looked at; one that is gone is waited for as long as a start may take,
-while the others do its work.
+is the server that is at fault, and it gets one request at a time until it answers, or is struck out. To be turned away by
+a busy server counts always, but then all others are asked before the same one again: what alone is turned away so often
+is at fault itself. A server whose connection ends, or that takes the key no more, is looked at; one that is gone is
+waited for as long as a start may take, while the others do its work.
 """
 
 import asyncio
@@ -53,6 +54,11 @@ class Patience:
     @property
     def no_progress_seconds(self) -> float:
         return NO_PROGRESS_DEADLINES * self.request_seconds
+
+    @property
+    def longest_busy_pause_seconds(self) -> float:
+        """So short that a few requests are turned away for good before their server is struck out for it."""
+        return min(LONGEST_PAUSE_SECONDS, self.no_progress_seconds / (4 * MAX_BUSY))
 
     def pause(self, number: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Return the seconds before try `number` + 1, drawn between half of the pause and all of it."""
@@ -170,23 +176,24 @@ class ServerDealer:
     def _suffer(self, server: ChatServer, ask: _Ask, setback: Setback) -> None:
         """Settle what a setback means for its server and for its request."""
         is_servers_fault = server.num_setbacks >= MANY_SETBACKS
-        pause = setback.after_seconds or self._patience.pause(server.num_bad_rounds)
+        is_busy = setback.kind == "busy"
+        longest = self._patience.longest_busy_pause_seconds if is_busy else LONGEST_PAUSE_SECONDS
+        pause = setback.after_seconds or self._patience.pause(server.num_bad_rounds, longest=longest)
         if (setback.kind == "unfit" and is_servers_fault) or pause > self._patience.no_progress_seconds:
             self._strike_out(server, setback.told)
             self._return(ask)
             return
-        if setback.kind == "busy" or is_servers_fault:
+        if is_busy or is_servers_fault:
             self._pause(server, pause)
         if (setback.kind == "unfit" or setback.reason == CONNECTION_LOST) and server.is_up:
             server.is_up = False
             self._spawn(self._await_return(server))
-        if not is_servers_fault:
-            ask.num_busy += setback.kind == "busy"
-            ask.num_tries += setback.kind != "busy"
+        ask.num_busy += is_busy
+        ask.num_tries += not (is_busy or is_servers_fault)
         if ask.num_tries >= self._patience.max_tries or ask.num_busy >= MAX_BUSY:
             self._settle(ask, Completion(request_id=ask.request_id, failure=setback.reason))
-        elif setback.kind == "busy":
-            self._return(ask)
+        elif is_busy:
+            self._return(ask, is_last=is_servers_fault)
         else:
             _loop().call_later(self._patience.pause(max(1, ask.num_tries)), self._return, ask)
 
@@ -194,9 +201,9 @@ class ServerDealer:
         server.pause(_now() + seconds)
         _loop().call_later(seconds + TIMER_SECONDS, self._deal)
 
-    def _return(self, ask: _Ask) -> None:
+    def _return(self, ask: _Ask, *, is_last: bool = False) -> None:
         if ask in self._open:
-            self._waiting.appendleft(ask)
+            (self._waiting.append if is_last else self._waiting.appendleft)(ask)
             self._deal()
 
     def _settle(self, ask: _Ask, completion: Completion) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.engines.chat_tokens import ChatTokens
 from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity
-from corpusmill.engines.server_dealer import Patience
+from corpusmill.engines.server_dealer import MAX_BUSY, Patience
 from corpusmill.engines.server_pool import ServerPool
 from corpusmill.engines.service import EngineStartError
 from corpusmill.synthesize.sampling import Sampling
@@ -208,6 +208,26 @@ def test_a_server_that_takes_the_key_no_more_is_left_and_no_row_fails():
     ):
         assert_answered(ask(pool, texts(60)))
         assert sum(one.counts()["arrivals"].values()) < 20
+
+
+@pytest.mark.parametrize("num_others", [0, 30])
+def test_a_request_that_is_always_turned_away_is_a_failed_row_and_its_server_goes_on(num_others):
+    with chat_server(always="busy") as server, pool_over(server) as pool:
+        completions = ask(pool, ["FAULT", *texts(num_others)])
+        assert completions[0].failure == "server_busy"
+        assert_answered(completions[1:])
+        assert server.counts()["arrivals"]["FAULT"] == MAX_BUSY
+        assert_answered(ask(pool, texts(5)))
+
+
+def test_a_server_that_turns_away_everything_is_struck_out_and_no_row_fails():
+    patience = Patience(request_seconds=0.1, startup_seconds=60, backoff_seconds=0.01)
+    with (
+        chat_server(always="busy", is_for_all=True) as server,
+        pool_over(server, patience=patience) as pool,
+        pytest.raises(EngineDeadError, match=r"60 requests were not answered[\s\S]* only setbacks"),
+    ):
+        ask(pool, texts(60))
 
 
 def test_a_server_that_wants_to_be_left_alone_for_too_long_is_left():
