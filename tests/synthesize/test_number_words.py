@@ -8,7 +8,7 @@ from corpusmill.synthesize.verify.case import Case
 from corpusmill.synthesize.verify.number_digits import digit_numbers
 from corpusmill.synthesize.verify.number_phrases import spoken_numbers
 from corpusmill.synthesize.verify.number_words import LANGUAGES
-from corpusmill.synthesize.verify.numbers import numbers_preserved
+from corpusmill.synthesize.verify.numbers import Number, _unpaired, numbers_preserved
 
 SPOKEN = {
     "one number": ("en", "two hundred and five", ["205"]),
@@ -131,3 +131,18 @@ def test_the_same_numbers_in_any_order_pass_and_a_new_one_does_not(values, langu
     assert (
         numbers_preserved(Case(seed=seed, output=planted, seed_language="en", language=language)) == "number_invented"
     )
+
+
+@given(st.lists(st.sets(st.sampled_from("1234"), min_size=1)), st.lists(st.sets(st.sampled_from("1234"), min_size=1)))
+def test_each_number_is_paired_with_the_first_free_one_that_shares_a_reading(left, right):
+    rest = list(enumerate(right))
+    lonely = []
+    for readings in left:
+        partner = next((item for item in rest if item[1] & readings), None)
+        (lonely.append(readings) if partner is None else rest.remove(partner))
+    found = _unpaired(_numbers(left), _numbers(right), lambda number: number.readings)
+    assert found == (_numbers(lonely), _numbers([readings for _, readings in rest]))
+
+
+def _numbers(found):
+    return [Number(readings=frozenset(readings)) for readings in found]

@@ -6,6 +6,7 @@ as its parts fit: twenty and five make 25, five and twenty do not.
 
 import functools
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -64,6 +65,12 @@ def scales(text: str, at: int, language: str | None) -> tuple[int, Decimal]:
     return at, Decimal(1)
 
 
+def is_inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a place lies in one of some spans, which stand in order and apart."""
+    place = bisect_right(spans, at, key=lambda span: span[0])
+    return place > 0 and at < spans[place - 1][1]
+
+
 def spell(value: Decimal) -> str:
     """Spell a value in one way."""
     return f"{value.normalize():f}"
@@ -75,13 +82,13 @@ def _spoken(text: str, name: str) -> Iterator[SpokenNumber]:
     words = [
         _Word(start=match.start(), end=match.end("word"), value=_value(name, match.group("word")))
         for match in _pattern(name, "cardinal").finditer(text)
-        if not _is_inside(match.start(), taken)
+        if not is_inside(match.start(), taken)
     ]
     for run in _runs(words, text, known):
         yield from _phrases(run, name)
     for kind in ("derived", "loose"):
         for match in _pattern(name, kind).finditer(text):
-            if _is_inside(match.start(), taken):
+            if is_inside(match.start(), taken):
                 continue
             meant = _suggested(name, kind, match.group("word"))
             yield SpokenNumber(
@@ -90,10 +97,6 @@ def _spoken(text: str, name: str) -> Iterator[SpokenNumber]:
                 readings=frozenset(value.partition(" ")[0] for value in meant),
                 loose=" ".join(sorted(meant)) if kind == "loose" else None,
             )
-
-
-def _is_inside(at: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in spans)
 
 
 def _runs(words: Sequence[_Word], text: str, known: NumberWords) -> Iterator[list[_Word]]:

@@ -7,12 +7,13 @@ be there is every *value* in digits, and no text may lose one number and gain an
 
 import html
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corpusmill.synthesize.verify.case import Case
 from corpusmill.synthesize.verify.number_digits import digit_numbers, is_half_of_an_hour
-from corpusmill.synthesize.verify.number_phrases import Readings, SpokenNumber, spoken_numbers
+from corpusmill.synthesize.verify.number_phrases import Readings, SpokenNumber, is_inside, spoken_numbers
 
 _MARKUP = re.compile(r"</?(?:\w{1,3}:)?m[a-z]+(?:\s[^<>]*)?>|:00\b")
 _ROMAN = re.compile(r"\b(?=[IVXLCDM]{2})M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")
@@ -62,7 +63,7 @@ def numbers(text: str, language: str | None) -> list[Number]:
     spoken = [
         number
         for number in spoken_numbers(plain, language)
-        if not _is_scale(number, ends) and not any(start <= number.start < end for start, end in discounts)
+        if not _is_scale(number, ends) and not is_inside(number.start, discounts)
     ]
     return [
         *(Number(readings=readings, is_digits=True) for _, _, readings in in_digits),
@@ -125,18 +126,25 @@ def _unpaired(
 ) -> tuple[list[Number], list[Number]]:
     """Pair each number with the first one of the other side that shares a key; return the rest of both."""
     unpaired: list[Number] = []
-    waiting: dict[str, list[int]] = {}
+    waiting: dict[str, deque[int]] = {}
     for place, number in enumerate(right):
         for key in keys(number):
-            waiting.setdefault(key, []).append(place)
+            waiting.setdefault(key, deque()).append(place)
     taken: set[int] = set()
     for number in left:
-        free = [at for key in keys(number) for at in waiting.get(key, ()) if at not in taken]
+        free = [places[0] for key in keys(number) if (places := _free(waiting.get(key), taken))]
         if free:
             taken.add(min(free))
         else:
             unpaired.append(number)
     return unpaired, [number for place, number in enumerate(right) if place not in taken]
+
+
+def _free(places: deque[int] | None, taken: set[int]) -> deque[int] | None:
+    """Drop the places at the front that another key took; each is dropped once, so a text of equal numbers is no trap."""
+    while places and places[0] in taken:
+        places.popleft()
+    return places
 
 
 def _absent(leftovers: Sequence[Number], others: Sequence[Number]) -> set[Readings]:
