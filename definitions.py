@@ -29,7 +29,7 @@ from sensors.idle_engines import idle_engines
 from sensors.mix_inputs import mix_inputs
 from sensors.new_snapshots import new_snapshots
 
-STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed", "tuning")
+STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed", "trained", "tuning")
 
 
 def build(settings: Settings) -> dg.Definitions:

@@ -22,6 +22,8 @@ KINDS = {
     "sequences": {"spark", "iceberg"},
     "plan": {"python", "iceberg"},
     "report": {"python", "iceberg"},
+    "design": {"python", "iceberg"},
+    "proposal": {"python", "iceberg"},
     "classifier": {"python", "iceberg"},
     "items": {"python", "iceberg"},
     "entries": {"python", "iceberg"},

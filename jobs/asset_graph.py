@@ -13,7 +13,7 @@ from jobs.graphql import Instance
 
 UNPARTITIONED = ""
 """The one partition of an asset that has no partitions."""
-BESIDE_THE_WAY = ("tuning",)
+BESIDE_THE_WAY = ("trained", "tuning")
 """Stages that no row passes on its way to a mixture: they are made only when they are named."""
 
 GRAPH = """

@@ -7,7 +7,7 @@ from corpusmill.lake.tables import Lake
 from corpusmill.settings import Settings
 from jobs.run_step import Say
 
-STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed", "tuning")
+STAGES = ("sources", "curated", "synthesized", "tokenized", "mixed", "trained", "tuning")
 Results = dict[str, dict[str, dict[str, Any]]]
 """Table -> partition -> kept result."""
 
