@@ -90,6 +90,10 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     )
 
 
+def damage(job: Job) -> str | None:
+    return decisions.damage(job)
+
+
 def after_commit(job: Job) -> None:
     """Make the table of what was decided in the run, unless it is there."""
     if {"supervision", PARAMETER} & job.parameters.keys():

@@ -24,6 +24,7 @@ OBJECT = "decisions"
 """Among the objects of the completions' commit: the key of the decisions that its run kept."""
 CLOSINGS = "closings"
 """The same for the budgets that were spent."""
+_UNREADABLE = (FileNotFoundError, ValueError, TypeError, KeyError)
 
 
 def table(dataset: str) -> str:
@@ -40,15 +41,28 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    key = kept_key(job)
-    kept = [] if key is None else read_decisions(job, key)
+    if told := damage(job):
+        raise ValueError(
+            f"{told}; make synthesized/{job.dataset}/completions {job.partition} again, which decides anew"
+        )
+    kept, closings = _committed(job)
     recipe = Recipe.from_json(job.parameters["recipe"])
     decided = [(one.queue, decision_row(one)) for one in kept]
-    decided += [(one.queue, closing_row(one)) for one in stored_closings(job)]
+    decided += [(one.queue, closing_row(one)) for one in closings]
     rows = [{**row, "recipe": queue_name(recipe, queue), "recipe_version": recipe.version} for queue, row in decided]
     with partition_writer(job, attempt, name="decisions") as writer:
         writer.write(pa.Table.from_pylist(rows, schema=DECISIONS))
     return Outcome(files=writer.files, counts=Counts(rows_in=len(rows), kept=len(rows)))
+
+
+def damage(job: Job) -> str | None:
+    """Return what is wrong with what the completions' commit keeps of decisions; None where all of it can be read."""
+    try:
+        _committed(job)
+    except _UNREADABLE as error:
+        keys = " or ".join(key for name in (OBJECT, CLOSINGS) if (key := _kept_key(job, name)))
+        return f"cannot read what was decided, {keys}: {type(error).__name__} {error}"
+    return None
 
 
 def kept_key(job: Job) -> str | None:
@@ -113,8 +127,21 @@ def _kept_key(job: Job, name: str) -> str | None:
 
 def _read(job: Job, key: str, from_json: Callable[[Any], Kept]) -> list[Kept]:
     try:
-        value = json.loads(job.lake.store.read(key))
-        return [from_json(one) for one in (value if isinstance(value, list) else [value])]
-    except (FileNotFoundError, ValueError, TypeError, KeyError) as error:
+        return _parsed(job, key, from_json)
+    except _UNREADABLE as error:
         job.report(f"cannot read what was decided, {key}: {error}; it is decided anew", {})
         return []
+
+
+def _parsed(job: Job, key: str, from_json: Callable[[Any], Kept]) -> list[Kept]:
+    value = json.loads(job.lake.store.read(key))
+    return [from_json(one) for one in (value if isinstance(value, list) else [value])]
+
+
+def _committed(job: Job) -> tuple[list[KeptDecision], list[Closing]]:
+    """Read what the commit keeps; raises one of _UNREADABLE where that is gone or cut."""
+    key, closings = kept_key(job), _kept_key(job, CLOSINGS)
+    return (
+        [] if key is None else _parsed(job, key, KeptDecision.from_json),
+        [] if closings is None else _parsed(job, closings, Closing.from_json),
+    )

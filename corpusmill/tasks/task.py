@@ -7,8 +7,8 @@ A task is a module of `corpusmill.tasks` with four functions:
     inputs(job) -> dict                    content hashes of all that decides the bytes of its output
     run(job, attempt) -> Outcome           the work; it writes files and commits nothing
 
-and, where something follows a commit, `after_commit(job)`: repeating it changes nothing. A task whose partitions runs of
-others make too says IS_SHARED.
+and, where something follows a commit, `after_commit(job)`: repeating it changes nothing; where a commit keeps more than
+files, `damage(job)`: what of it cannot be read, or None. A task whose partitions runs of others make too says IS_SHARED.
 
 Work is named by the fingerprint of the task's code, parameters and inputs. A partition whose committed work has the same
 name is not made again. The result of a commit is kept in the lake, so that Dagster's view can be rebuilt from it.
@@ -179,7 +179,7 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     work = _work(task, job)
     committed = job.lake.partition(task.table(job.dataset), job.partition)
     is_same = committed is not None and committed.state.get("work") == work
-    again = bool(arguments.get("again")) or (is_same and _is_damaged(job, task.table(job.dataset)))
+    again = bool(arguments.get("again")) or (is_same and _is_damaged(task, job))
     job = replace(job, again=again)
     if committed and is_same and not again:
         job.report("nothing changed since the last commit", {"rows": committed.num_rows})
@@ -191,11 +191,16 @@ def _execute_once(name: str, task: ModuleType, arguments: Mapping[str, Any], rep
     return result
 
 
-def _is_damaged(job: Job, table: str) -> bool:
-    damaged = job.lake.damaged_files(table, job.partition)
-    if damaged:
-        job.report(f"{len(damaged)} committed files are gone or cut, making the partition again: {damaged[0]}", {})
-    return bool(damaged)
+def _is_damaged(task: ModuleType, job: Job) -> bool:
+    damaged = job.lake.damaged_files(task.table(job.dataset), job.partition)
+    told = f"{len(damaged)} committed files are gone or cut: {damaged[0]}" if damaged else _damage(task, job)
+    if told:
+        job.report(f"{told}; making the partition again", {})
+    return bool(told)
+
+
+def _damage(task: ModuleType, job: Job) -> str | None:
+    return str(told) if hasattr(task, "damage") and (told := task.damage(job)) else None
 
 
 def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job:

@@ -105,6 +105,24 @@ def test_maintenance_knows_the_decisions_that_a_commit_keeps(settings, tmp_path)
     ]
 
 
+@pytest.mark.parametrize("garbage", [b"\xff no JSON", b"[1]"])
+def test_decisions_that_are_garbage_since_their_commit_are_made_anew(settings, tmp_path, garbage):
+    run(settings, "completions")
+    decisions = Lake(settings.lake).read(f"synthesized/{DATASET}/decisions", partitions=[PARTITION])
+    assert decisions.num_rows == NUM_SEEDS // CHUNK
+    [kept] = files(tmp_path, "*-decisions.json")
+    kept.write_bytes(garbage)
+    with pytest.raises(ValueError, match=f"completions {PARTITION} again, which decides anew"):
+        run(settings, "decisions", again=True)
+    told: list[str] = []
+    made = run(settings, "completions", told)
+    assert (made["reused"], made["metrics"]["requests_asked"]) == (False, 0)
+    assert any("cannot read what was decided" in line and "making the partition again" in line for line in told)
+    anew = Lake(settings.lake).read(f"synthesized/{DATASET}/decisions", partitions=[PARTITION])
+    assert anew.drop_columns(["numbers"]).equals(decisions.drop_columns(["numbers"]))
+    assert run(settings, "completions")["reused"]
+
+
 def test_a_run_that_another_overtook_asks_at_most_what_was_under_way(settings, tmp_path, monkeypatch):
     """The other run begins while page 23 is asked."""
     asked = []
