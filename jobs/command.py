@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpusmill.full_disk import told_full_disk
 from jobs import trace_commands
 
 if TYPE_CHECKING:
@@ -52,14 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output had enough, such as `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, OSError) as error:
-        print(f"corpusmill {options.command}: {error}", file=sys.stderr)
-        return 2
-    except RuntimeError as error:
-        if not _is_told(error):
+    except Exception as error:
+        told = _told(error)
+        if told is None:
             raise
-        print(f"corpusmill {options.command}: {error}", file=sys.stderr)
-        return 1
+        print(f"corpusmill {options.command}: {told[0]}", file=sys.stderr)
+        return told[1]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -427,6 +426,15 @@ def _names(text: str) -> list[str]:
     if not names:
         raise argparse.ArgumentTypeError("names no asset")
     return names
+
+
+def _told(error: Exception) -> tuple[str, int] | None:
+    """Return the line for an error and the exit code; None for a defect, which needs its stack trace."""
+    if full := told_full_disk(error):
+        return full, 1
+    if isinstance(error, ValueError | OSError):
+        return str(error), 2
+    return (str(error), 1) if isinstance(error, RuntimeError) and _is_told(error) else None
 
 
 def _is_told(error: RuntimeError) -> bool:
