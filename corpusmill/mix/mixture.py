@@ -48,8 +48,8 @@ class Component:
             raise ValueError(f"component {self.name!r}: give it a weight or tokens, not both")
         if self.weight is not None and not _is_at_least_zero(self.weight):
             raise ValueError(f"component {self.name!r}: weight must be a number above 0, got {self.weight!r}")
-        if self.tokens is not None and self.tokens < 1:
-            raise ValueError(f"component {self.name!r}: tokens must be at least 1, got {self.tokens!r}")
+        if self.tokens is not None and not _is_count(self.tokens):
+            raise ValueError(f"component {self.name!r}: tokens must be an int of at least 1, got {self.tokens!r}")
         if not _is_at_least_zero(self.max_epochs) or self.max_epochs == 0:
             raise ValueError(f"component {self.name!r}: max_epochs must be a number above 0, got {self.max_epochs!r}")
         if not _is_at_least_zero(self.min_epochs) or self.min_epochs > self.max_epochs:
@@ -99,8 +99,8 @@ class Phase:
             raise ValueError(f"phase {self.name!r}: give its length as a weight or as tokens")
         if self.weight is not None and (not _is_at_least_zero(self.weight) or self.weight == 0):
             raise ValueError(f"phase {self.name!r}: weight must be a number above 0, got {self.weight!r}")
-        if self.tokens is not None and self.tokens < 1:
-            raise ValueError(f"phase {self.name!r}: tokens must be at least 1, got {self.tokens!r}")
+        if self.tokens is not None and not _is_count(self.tokens):
+            raise ValueError(f"phase {self.name!r}: tokens must be an int of at least 1, got {self.tokens!r}")
         bad = {name: weight for name, weight in self.weights.items() if not _is_at_least_zero(weight)}
         if bad:
             raise ValueError(f"phase {self.name!r}: weights must not be negative, got {bad}")
@@ -137,17 +137,14 @@ class Mixture:
     continues: Continues | None = None
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         names = [component.name for component in self.components]
         if not names or len({*names}) < len(names):
             raise ValueError(f"mixture {self.name!r}: needs components with different names, got {names}")
         self._check_groups()
         self._check_weights()
-        if self.sequence_length < 1:
-            raise ValueError(f"mixture {self.name!r}: sequence_length must be at least 1, got {self.sequence_length}")
-        if self.budget_tokens is not None and self.budget_tokens < 1:
-            raise ValueError(f"mixture {self.name!r}: budget_tokens must be at least 1, got {self.budget_tokens}")
         bounds = self.synthetic_share
-        if bounds is not None and not 0 <= bounds[0] <= bounds[1] <= 1:
+        if bounds is not None and not (_is_pair(bounds) and 0 <= bounds[0] <= bounds[1] <= 1):
             raise ValueError(f"mixture {self.name!r}: synthetic_share must be two shares from 0 to 1, got {bounds}")
 
     @property
@@ -161,6 +158,18 @@ class Mixture:
         buckets = [(one.table, one.upsampling.buckets) for one in self.components if one.upsampling]
         plain = [one.table for one in self.components if not one.upsampling]
         return sorted({*plain, *(bucket.table or table for table, held in buckets for bucket in held)})
+
+    def _check_kinds(self) -> None:
+        for name, kind in (("components", Component), ("groups", Group), ("phases", Phase)):
+            given = getattr(self, name)
+            if not isinstance(given, tuple | list) or not all(isinstance(one, kind) for one in given):
+                raise ValueError(f"mixture {self.name!r}: {name} must be a tuple of {kind.__name__}, got {given!r}")
+        counts = {"sequence_length": self.sequence_length, "budget_tokens": self.budget_tokens}
+        for name, count in counts.items():
+            if not (_is_count(count) or (name == "budget_tokens" and count is None)):
+                raise ValueError(f"mixture {self.name!r}: {name} must be an int of at least 1, got {count!r}")
+        if not _is_int(self.seed):
+            raise ValueError(f"mixture {self.name!r}: seed must be an int, got {self.seed!r}")
 
     def _check_groups(self) -> None:
         names = [one.name for one in self.members]
@@ -233,3 +242,15 @@ def _component_from_json(value: Mapping[str, Any]) -> Component:
 
 def _is_at_least_zero(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def _is_count(value: Any) -> bool:
+    return _is_int(value) and value >= 1
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(_is_at_least_zero(one) for one in value)

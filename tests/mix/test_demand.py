@@ -193,7 +193,11 @@ def test_bounds_that_hold_are_no_obstacle():
         ),
         (lambda: mixture(Component(name="web", table="t")), "'web' needs a weight"),
         (lambda: Component(name="web", table="t", weight=1, tokens=1), "give it a weight or tokens, not both"),
-        (lambda: Component(name="web", table="t", tokens=0), "tokens must be at least 1, got 0"),
+        (lambda: Component(name="web", table="t", tokens=0), "tokens must be an int of at least 1, got 0"),
+        (lambda: mixture(component("web", 1), budget_tokens=6e12), "budget_tokens must be an int of at least 1, got 6"),
+        (lambda: mixture(component("web", 1), seed="a"), "seed must be an int, got 'a'"),
+        (lambda: mixture(component("web", 1), groups=("g",)), "groups must be a tuple of Group, got ('g',)"),
+        (lambda: mixture(component("web", 1), synthetic_share=0.1), "must be two shares from 0 to 1, got 0.1"),
         (lambda: component("web", 1, min_epochs=2), "min_epochs must be a number from 0 to max_epochs, 1, got 2"),
         (lambda: Group(name="g", temperature=0), "temperature must be a number above 0, got 0"),
         (

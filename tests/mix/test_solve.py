@@ -130,7 +130,7 @@ def test_two_hundred_components_are_planned():
         (lambda: mixture(component("web", 1), component("web", 1)), "different names, got ['web', 'web']"),
         (lambda: mixture(component("web", 0), component("code", 0)), "weights must not sum to 0"),
         (lambda: mixture(component("web", 1), component("code", 0)), "['code'] have weight 0"),
-        (lambda: mixture(component("web", 1), budget_tokens=0), "budget_tokens must be at least 1, got 0"),
+        (lambda: mixture(component("web", 1), budget_tokens=0), "budget_tokens must be an int of at least 1, got 0"),
     ],
 )
 def test_a_mixture_that_makes_no_sense_is_refused(build, message):
