@@ -4,7 +4,7 @@ import importlib
 
 from benchmarks.harness import Measure
 
-PIECES: tuple[str, ...] = ("order", "solver", "optimise", "packing", "resume", "open", "trace")
+PIECES: tuple[str, ...] = ("order", "solver", "optimise", "packing", "resume", "open", "trace", "forget")
 
 
 def measure() -> list[Measure]:

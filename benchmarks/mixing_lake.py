@@ -5,7 +5,7 @@ other documents are under two licences.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,13 +60,19 @@ def answer(request: ChatRequest) -> str:
 def make_lake(folder: Path, *, num_documents: int, num_words: int = 80, files: int = 2) -> StagedLake:
     """Make all stages of two snapshots of so many documents each, and the plan and report of a mix."""
     staged = _planted(folder, num_documents=num_documents, num_words=num_words, files=files)
-    for snapshot in SNAPSHOTS:
+    run_stages(staged)
+    return staged
+
+
+def run_stages(staged: StagedLake) -> None:
+    """Make whatever is not current of all snapshots that were planted, and the plan and report of the mix."""
+    for snapshot in staged.texts:
         staged.run("records", DATASET, snapshot)
         staged.run("extract", DATASET, snapshot, method="plain")
         staged.run("judge", DATASET, snapshot, judge="stem", rules=_RULES)
         staged.run("sign", DATASET, snapshot, **_DEDUP)
     staged.run("resolve", DATASET, "all", **_DEDUP)
-    for snapshot in SNAPSHOTS:
+    for snapshot in staged.texts:
         staged.run("duplicates", DATASET, snapshot, max_removed_share=1.0)
         staged.run("documents", DATASET, snapshot)
         _pack(staged, DATASET, snapshot, documents=f"curated/{DATASET}/documents")
@@ -74,7 +80,15 @@ def make_lake(folder: Path, *, num_documents: int, num_words: int = 80, files: i
             _synthesize(staged, dataset, variant, snapshot)
     staged.run("plan", "mixtures", MIX, mixture=mixture().to_json())
     staged.run("report", "mixtures", MIX)
-    return staged
+
+
+def plant(staged: StagedLake, snapshot: str, pages: Mapping[str, str]) -> None:
+    """Put a snapshot of these pages, URL -> text, beside those that were planted."""
+    staged.texts[snapshot] = list(pages.values())
+    lines = [json.dumps({"text": text, "url": url, "license": LICENSES[0]}) for url, text in pages.items()]
+    folder = Path(staged.settings.source(DATASET).uri) / snapshot
+    folder.mkdir()
+    (folder / "0.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def mixture(**rules: Any) -> Mixture:

@@ -127,10 +127,14 @@ REMOVALS = pa.schema(
     [
         pa.field("doc_id", pa.string()),
         pa.field("text_hash", pa.string()),
+        pa.field("url_hash", pa.string()),
         pa.field("reason", pa.string(), nullable=False),
     ]
 )
-"""What must not come back: a document by its id, or every document of a text by its hash, and why."""
+"""What must not come back, and why: a document by its id, every document of a text by its hash, or whatever a URL gives.
+
+`url_hash` is the text_hash of the canonical URL: a list of what is forgotten does not name it.
+"""
 
 RESOLUTION = pa.schema(
     [

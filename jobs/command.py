@@ -470,6 +470,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "diff": ("what two versions of a table differ in", trace_commands.diff_arguments, trace_commands.diff),
     "serve": ("a mix's sequences for ranks that cannot read the lake", _serve_arguments, _serve),
+    "forget": (
+        "find documents and what was made from them, and keep them out",
+        trace_commands.forget_arguments,
+        trace_commands.forget,
+    ),
     "recipes": ("recipes by accepted tokens a device hour", _recipes_arguments, _recipes),
     "redecide": ("what other thresholds would drop and keep", _redecide_arguments, _redecide),
     "materialize": ("make assets for one partition, here and now", _materialize_arguments, _materialize),

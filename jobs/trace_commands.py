@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from corpusmill.lake.tables import Lake
 
 
+ACTIONS = ("withdraw",)
+
+
 def explain_arguments(one: argparse.ArgumentParser) -> None:
     """Say where the tokens at a position of a mix came from: documents, parents, prompts, models, licences, verdicts, and
     the file and place that each source was read from.
@@ -111,6 +114,39 @@ def diff(options: argparse.Namespace) -> None:
     if not before:
         raise ValueError(f"wanted TABLE@V1, got {options.table!r}: {table}@-1 is the version before the current one")
     print_difference(open_lake(), table.strip("/"), before=before, after=options.after, as_json=options.json)
+
+
+def forget_arguments(one: argparse.ArgumentParser) -> None:
+    """Find what the lake holds of documents and of all that was made from them, and keep it out of what is made from now on.
+
+    Without an action, and with --dry-run, it is only shown. `withdraw` writes removals that every later ingestion obeys and
+    names the partitions to make again; older versions stay, and mixes that pin them replay.
+
+    corpusmill forget --url https://example.org/page
+    corpusmill forget --url-file complaints.txt withdraw
+    corpusmill forget --doc 3f0c7c1a9b5e4d2f8a6b1c0d9e8f7a6b --licence GPL-3.0-only withdraw
+    """
+    one.add_argument("action", metavar="ACTION", nargs="?", choices=ACTIONS, help=" or ".join(ACTIONS))
+    one.add_argument("--url", metavar="URL", action="append", default=[], help="a page, in any spelling of its address")
+    one.add_argument("--url-file", metavar="FILE", help="a file with a URL a line")
+    one.add_argument("--doc", metavar="DOC_ID", action="append", default=[], help="a document, 32 hex digits")
+    one.add_argument("--source", metavar="NAME", action="append", default=[], help="all documents of a source")
+    one.add_argument("--licence", metavar="SPDX", action="append", default=[], help="all documents of a licence")
+    one.add_argument("--dry-run", action="store_true", help="only show what is held")
+    one.add_argument("--json", action="store_true", help="what is held, as one JSON object")
+
+
+def forget(options: argparse.Namespace) -> None:
+    from corpusmill.trace.forget import Asked
+    from jobs.forgetting import forget, read_urls
+
+    urls = [*options.url, *(read_urls(options.url_file) if options.url_file else [])]
+    forget(
+        open_lake(),
+        Asked(urls=urls, doc_ids=options.doc, sources=options.source, licences=options.licence),
+        action=None if options.dry_run else options.action,
+        as_json=options.json,
+    )
 
 
 def open_lake() -> "Lake":

@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 
 from corpusmill.document import REMOVALS
 
+NAMES = ("doc_id", "text_hash", "url_hash")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Withdrawn:
@@ -15,9 +17,16 @@ class Withdrawn:
 
     doc_ids: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
     text_hashes: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+    url_hashes: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+    """Of no use where documents are known by id and text: only what is ingested later is known by its URL."""
 
     def __bool__(self) -> bool:
         return bool(len(self.doc_ids) or len(self.text_hashes))
+
+    @property
+    def names_anything(self) -> bool:
+        """Whether it names a URL, an id or a text."""
+        return bool(self) or bool(len(self.url_hashes))
 
     def names(self, documents: pa.Table) -> np.ndarray:
         """Say of each row (doc_id, text_hash) whether a removal names it."""
@@ -34,13 +43,14 @@ NOTHING_WITHDRAWN = Withdrawn()
 
 
 def withdrawn_of(removals: pa.Table) -> Withdrawn:
-    """Return what rows of REMOVALS name; a row that names nothing, or both, is refused."""
+    """Return what rows of REMOVALS name; a row that names nothing, or more than one thing, is refused."""
     rows = removals.select(REMOVALS.names)
-    both = pc.equal(pc.is_null(rows.column("doc_id")), pc.is_null(rows.column("text_hash")))
-    if pc.any(both).as_py():
+    named = [rows.column(name) for name in NAMES]
+    num_named = sum(np.asarray(pc.is_valid(column)).astype(np.int8) for column in named)
+    if (faults := np.flatnonzero(num_named != 1)).size:
         raise ValueError(
-            "a removal names either a doc_id or a text_hash, got "
-            f"{rows.filter(both).slice(0, 1).to_pylist()[0]}; write one row for each"
+            f"a removal names either a doc_id or a text_hash or a url_hash, got {rows.slice(faults[0], 1).to_pylist()[0]}; "
+            "write one row for each"
         )
-    named = [rows.column(name).drop_null().unique().cast(pa.string()) for name in ("doc_id", "text_hash")]
-    return Withdrawn(doc_ids=named[0], text_hashes=named[1])
+    doc_ids, text_hashes, url_hashes = (column.drop_null().unique().cast(pa.string()) for column in named)
+    return Withdrawn(doc_ids=doc_ids, text_hashes=text_hashes, url_hashes=url_hashes)

@@ -4,7 +4,7 @@ Manifests that cannot hold a wanted partition are skipped by their bounds. Cost:
 lists a bucket.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyiceberg.avro.file import AvroFile
@@ -32,6 +32,13 @@ def plan_files(io: FileIO, snapshot: Snapshot, partitions: Collection[str] | Non
         item for item in snapshot.manifests(io) if is_live(item) and (wanted is None or may_hold(item, wanted))
     ]
     return sorted(read_manifests(io, manifests, wanted), key=lambda file: file.path)
+
+
+def plan_all_files(io: FileIO, snapshots: Iterable[Snapshot]) -> list[DataFileRef]:
+    """Return the data files of some snapshots, each once, sorted by path; a manifest that several share is read once."""
+    manifests = {item.manifest_path: item for snapshot in snapshots for item in snapshot.manifests(io) if is_live(item)}
+    found = {file.path: file for file in read_manifests(io, list(manifests.values()), None)}
+    return [found[path] for path in sorted(found)]
 
 
 def read_manifests(

@@ -25,7 +25,7 @@ from corpusmill.lake.datasets import files_to_dataset
 from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
 from corpusmill.lake.files import WrittenFile, lower_bound
 from corpusmill.lake.maintain import maintain
-from corpusmill.lake.manifests import plan_files
+from corpusmill.lake.manifests import plan_all_files, plan_files
 from corpusmill.lake.names import check_partition, check_table, data_directory, report_directory
 from corpusmill.lake.partitions import (
     ARROW_SCHEMA,
@@ -214,6 +214,11 @@ class Lake:
             wanted = states if partitions is None else partitions
             _require_gates(table, [states[name] for name in wanted if name in states])
         return found
+
+    def all_files(self, table: str) -> list[DataFileRef]:
+        """Return the data files of all versions that there are, each once, sorted by path, whether a gate failed or not."""
+        loaded = self._load(table)
+        return plan_all_files(loaded.io, loaded.snapshots())
 
     def damaged_files(self, table: str, partition: str) -> list[str]:
         """Return the partition's committed files that are gone or have not their size; two listings, no file is read.

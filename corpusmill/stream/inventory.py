@@ -1,6 +1,6 @@
 """From the lake to a plan and back: what it holds of packed sequences, and the plan that it keeps of a mix."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from corpusmill.lake.errors import TableMissingError
 from corpusmill.lake.tables import Lake
@@ -32,6 +32,22 @@ def read_inventory(lake: Lake, tables: Iterable[str]) -> Inventory:
         ]
     known = [table for table in lake.tables() if table.endswith("/sequences") and lake.partitions(table)]
     return Inventory(pins=pins, snapshots=snapshots, known=known)
+
+
+def read_plans(lake: Lake) -> Iterator[Plan]:
+    """Yield all versions of all mixes that the lake keeps, those that stand now first."""
+    if PLAN_TABLE not in lake.tables():
+        return
+    seen = set()
+    for mix in lake.partitions(PLAN_TABLE):
+        plan = plan_from_table(lake.read(PLAN_TABLE, partitions=[mix], allow_failed_gate=True), mix=mix)
+        seen.add(plan_tag(plan))
+        yield plan
+    for tag, snapshot_id in lake.tags(PLAN_TABLE).items():
+        mix = tag.removeprefix("mix-").rpartition("-")[0]
+        if tag not in seen:
+            rows = lake.read(PLAN_TABLE, partitions=[mix], snapshot_id=snapshot_id, allow_failed_gate=True)
+            yield plan_from_table(rows, mix=mix)
 
 
 def plan_tag(plan: Plan) -> str:

@@ -19,6 +19,7 @@ from corpusmill.lake.tables import Attempt
 from corpusmill.read.snapshot import fetch_payloads
 from corpusmill.tasks import records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.removals import DROP_REASON, ingestion_files, read_removals
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
 RECORDS_PER_SHARD = 1000
@@ -38,7 +39,7 @@ def inputs(job: Job) -> dict[str, Any]:
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    payloads = _payloads(job)
+    payloads, removals = _payloads(job), ingestion_files(job.lake)
     step = int(job.parameters.get("records_per_shard", RECORDS_PER_SHARD))
     stretches = [
         {
@@ -46,6 +47,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             "start": start,
             "stop": min(start + step, file.num_rows),
             "payloads": payloads,
+            **removals,
         }
         for file in job.lake.files(records.table(job.dataset), [job.partition])
         for start in range(0, file.num_rows, step)
@@ -70,15 +72,17 @@ def _payloads(job: Job) -> str | None:
 def extract_shard(
     inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext
 ) -> Iterator[pa.Table]:
-    """Yield the EXTRACTED rows of one stretch of records, in bounded batches."""
+    """Yield the EXTRACTED rows of one stretch of records that no removal names, in bounded batches."""
+    withdrawn = read_removals(inputs, context.store)
     source = Store(StoreSettings.from_json(parameters["source"]))
     rows = read_rows(context.store, inputs["file"], start=inputs["start"], stop=inputs["stop"])
     readable = rows.filter(pc.is_null(rows["failure"])).select(records.RECORDS.names)
     absolute = pa.array([source.uri(key) for key in readable["file"].to_pylist()], pa.string())
     readable = readable.set_column(readable.schema.get_field_index("file"), "file", absolute)
     for payloads in fetch_payloads(readable, source):
-        texts = extract(payloads, dict(parameters))
-        context.add_counts(_counts(texts))
+        every = extract(payloads, dict(parameters))
+        texts = withdrawn.left(every)
+        context.add_counts(_counts(texts, num_withdrawn=len(every) - len(texts)))
         context.note("characters", pc.sum(pc.utf8_length(texts["text"])).as_py() or 0)
         context.note("text_bytes", pc.sum(pc.binary_length(texts["text"])).as_py() or 0)
         for row in truncate_sample(texts, columns=["locator", "title", "text", "failure"], num_rows=2):
@@ -86,6 +90,11 @@ def extract_shard(
         yield texts
 
 
-def _counts(texts: pa.Table) -> Counts:
+def _counts(texts: pa.Table, *, num_withdrawn: int) -> Counts:
     failed = count_reasons(texts["failure"])
-    return Counts(rows_in=len(texts), kept=len(texts) - sum(failed.values()), failed=failed)
+    return Counts(
+        rows_in=len(texts) + num_withdrawn,
+        kept=len(texts) - sum(failed.values()),
+        dropped={DROP_REASON: num_withdrawn} if num_withdrawn else {},
+        failed=failed,
+    )

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.counts import Counts, count_reasons
+from corpusmill.curate.urls import url_hashes
+from corpusmill.dedup.withdrawn import Withdrawn
 from corpusmill.document import RECORDS
 from corpusmill.engines.shard import ShardContext
 from corpusmill.fingerprint import fingerprint
@@ -21,6 +23,7 @@ from corpusmill.read.file_names import spelled
 from corpusmill.read.options import ReadOptions
 from corpusmill.read.snapshot import is_bookkeeping, is_taken, list_records
 from corpusmill.tasks.engine import outcome_of, run_on_shards
+from corpusmill.tasks.removals import DROP_REASON, ingestion_files, read_removals
 from corpusmill.tasks.task import Job, Outcome, truncate_sample
 
 PAYLOADS_VERSION = "payloads"
@@ -72,11 +75,12 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         "options": dict(source.options),
         "source": source_store(job).settings.to_json(),
     }
+    removals = ingestion_files(job.lake)
     shards = run_on_shards(
         "corpusmill.tasks.records:list_shard",
         job=job,
         attempt=attempt,
-        inputs=files,
+        inputs=[{**file, **removals} for file in files],
         parameters=parameters,
     )
     left_out = _files_left_out(job, files)
@@ -103,7 +107,7 @@ def _files_left_out(job: Job, files: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
-    """Yield the RECORDS of one file, with `file` relative to the source's folder."""
+    """Yield the RECORDS of one file that no removal names, with `file` relative to the source's folder."""
     store = Store(StoreSettings.from_json(parameters["source"]))
     # The key as it was listed: a name that no store can open is a failed row, not a failed shard.
     uri = f"{store.root}/{inputs['key']}"
@@ -112,6 +116,7 @@ def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
             f"{spelled(uri)} was a file when snapshot {parameters['snapshot']!r} was listed, and is gone or a folder now: let "
             "the snapshot settle and materialize its records again"
         )
+    withdrawn = read_removals(inputs, context.store)
     for records in list_records(
         dataset=parameters["dataset"],
         snapshot=parameters["snapshot"],
@@ -121,14 +126,30 @@ def list_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context
         options=parameters["options"],
     ):
         keys = [store.key(uri) for uri in records["file"].to_pylist()]
-        relative = records.set_column(records.schema.get_field_index("file"), "file", pa.array(keys, pa.string()))
-        context.add_counts(_counts(relative))
+        found = records.set_column(records.schema.get_field_index("file"), "file", pa.array(keys, pa.string()))
+        relative = _left(withdrawn, found)
+        context.add_counts(_counts(relative, num_withdrawn=len(found) - len(relative)))
         context.note("payload_bytes", pc.sum(relative["length"]).as_py() or 0)
         for row in truncate_sample(relative, columns=["locator", "url", "content_type", "declared_license", "failure"]):
             context.sample(row)
         yield relative
 
 
-def _counts(records: pa.Table) -> Counts:
+def _counts(records: pa.Table, *, num_withdrawn: int) -> Counts:
     failed = count_reasons(records["failure"])
-    return Counts(rows_in=len(records), kept=len(records) - sum(failed.values()), failed=failed)
+    return Counts(
+        rows_in=len(records) + num_withdrawn,
+        kept=len(records) - sum(failed.values()),
+        dropped={DROP_REASON: num_withdrawn} if num_withdrawn else {},
+        failed=failed,
+    )
+
+
+def _left(withdrawn: Withdrawn, records: pa.Table) -> pa.Table:
+    """Return the RECORDS whose id and URL no removal names."""
+    if not withdrawn.names_anything:
+        return records
+    is_named = pc.is_in(records["doc_id"], value_set=withdrawn.doc_ids)
+    if len(withdrawn.url_hashes):
+        is_named = pc.or_(is_named, pc.is_in(url_hashes(records["url"]), value_set=withdrawn.url_hashes))
+    return records.filter(pc.invert(is_named))

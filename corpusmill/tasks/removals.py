@@ -1,6 +1,9 @@
-"""curated/<dataset>/removals: documents and texts that must not come back. Resolution and documents obey it.
+"""curated/<dataset>/removals: documents, texts and URLs that must not come back. Resolution and documents obey it.
 
 A person's list, not made from other tables: rows are added, and every version of it stays in the lake's history.
+
+Whatever is ingested later obeys the lists of all datasets: `records` leaves out the URLs and ids that they name, `extract` the
+texts. A list that grew makes neither of them again: what is in the lake already is dropped from `documents`.
 """
 
 from collections.abc import Mapping
@@ -27,9 +30,15 @@ def table(dataset: str) -> str:
 
 def read_withdrawn(lake: Lake, dataset: str) -> Withdrawn:
     """Return what the removals of a dataset name; nothing where there is no list."""
+    return withdrawn_of(read_list(lake, dataset))
+
+
+def read_list(lake: Lake, dataset: str) -> pa.Table:
+    """Return the REMOVALS of a dataset."""
     if version(lake, dataset) == NONE:
-        return Withdrawn()
-    return withdrawn_of(lake.read(table(dataset), columns=REMOVALS.names))
+        return REMOVALS.empty_table()
+    known = [name for name in REMOVALS.names if name in lake.schema(table(dataset)).names]
+    return _as_removals(lake.read(table(dataset), columns=known))
 
 
 def version(lake: Lake, dataset: str) -> str:
@@ -64,8 +73,15 @@ def removal_files(job: Job) -> dict[str, list[str]]:
 
 def read_removals(inputs: Mapping[str, Any], store: Store) -> Withdrawn:
     """Return what the files of `removal_files` name."""
-    parts = [read_rows(store, file).cast(REMOVALS) for file in inputs.get("removals", [])]
+    parts = [_as_removals(read_rows(store, file)) for file in inputs.get("removals", [])]
     return withdrawn_of(pa.concat_tables([REMOVALS.empty_table(), *parts]))
+
+
+def ingestion_files(lake: Lake) -> dict[str, list[str]]:
+    """Return the keys of the files of all lists that there are: inputs of a shard that ingests; nothing without a list."""
+    lists = [name for name in lake.tables() if name.startswith("curated/") and name.endswith("/removals")]
+    files = [file for name in lists if lake.partition(name, UNPARTITIONED) for file in lake.files(name)]
+    return {"removals": [lake.store.key(file.path) for file in files]} if files else {}
 
 
 def withdrawn_documents(withdrawn: Withdrawn, documents: pa.Table) -> pa.Table:
@@ -75,13 +91,20 @@ def withdrawn_documents(withdrawn: Withdrawn, documents: pa.Table) -> pa.Table:
 
 
 def add_removals(lake: Lake, dataset: str, rows: pa.Table) -> None:
-    """Add rows of REMOVALS to a dataset's list; raises ValueError for one that names nothing, or both id and text."""
+    """Add rows of REMOVALS to a dataset's list; raises ValueError for one that does not name one thing."""
     withdrawn_of(rows)
     attempt = lake.begin(table(dataset), UNPARTITIONED, REMOVALS)
-    before = [] if version(lake, dataset) == NONE else [lake.read(table(dataset), columns=REMOVALS.names)]
-    every = pa.concat_tables([*(one.cast(REMOVALS) for one in before), rows.select(REMOVALS.names).cast(REMOVALS)])
+    every = pa.concat_tables([read_list(lake, dataset), _as_removals(rows)])
     with ShardWriter(
         lake.store, directory=attempt.directory, name=attempt.attempt, schema=REMOVALS, partition=UNPARTITIONED
     ) as writer:
         writer.write(every.group_by(REMOVALS.names).aggregate([]))
     lake.commit(attempt, writer.files)
+
+
+def _as_removals(rows: pa.Table) -> pa.Table:
+    """Return rows as REMOVALS: a column that was added since they were written is null."""
+    columns = [
+        rows[field.name] if field.name in rows.schema.names else pa.nulls(len(rows), field.type) for field in REMOVALS
+    ]
+    return pa.table(columns, names=REMOVALS.names).cast(REMOVALS)

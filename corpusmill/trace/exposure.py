@@ -49,8 +49,10 @@ def exposure(lake: Lake, plan: Plan, doc_ids: Collection[str], *, num_positions:
     """Return the EXPOSURE of these documents in the first positions (None is all) of a mix; one not met has no row."""
     check_positions(plan, num_positions)
     kin = related(lake, doc_ids)
-    held = _held(lake, open_components(lake, plan), kin["doc_id"])
-    met = held.join(_met(plan, held, num_positions), keys=["number", "index"], join_type="inner", use_threads=False)
+    held = held_pieces(lake, open_components(lake, plan), kin["doc_id"])
+    met = held.join(
+        met_positions(plan, held, num_positions), keys=["number", "index"], join_type="inner", use_threads=False
+    )
     of_all = held.group_by(["number", "doc_id"], use_threads=False).aggregate([("length", "sum")])
     each = met.group_by(["number", "doc_id", "epoch"], use_threads=False).aggregate(
         [("length", "sum"), ("position", "min"), ("position", "max")]
@@ -113,7 +115,7 @@ def _add_duplicates(
     return added
 
 
-def _held(lake: Lake, components: list[ComponentIndex], doc_ids: pa.ChunkedArray) -> pa.Table:
+def held_pieces(lake: Lake, components: list[ComponentIndex], doc_ids: pa.ChunkedArray) -> pa.Table:
     """Return number of the component, index of the sequence, doc_id and length of every piece of these documents."""
     wanted = pc.unique(doc_ids)
     parts = [
@@ -131,7 +133,7 @@ def _held(lake: Lake, components: list[ComponentIndex], doc_ids: pa.ChunkedArray
     return pa.concat_tables(parts)
 
 
-def _met(plan: Plan, held: pa.Table, num_positions: int | None) -> pa.Table:
+def met_positions(plan: Plan, held: pa.Table, num_positions: int | None) -> pa.Table:
     """Return number and index of every held sequence with each epoch and position at which it is read."""
     is_held = [np.zeros(component.num_sequences, np.bool_) for component in plan.components]
     for number, index in set(_pairs(held, "number", "index")):
