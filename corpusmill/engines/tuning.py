@@ -140,4 +140,4 @@ def _plain(value: Any) -> str:
 
 
 UNTUNED = EngineTuning(dtype="bfloat16", max_num_seqs=64)
-"""What an engine gets where neither the settings nor a tuning table say anything."""
+"""What an engine gets where neither the settings nor a tuning table say anything, and the device computes bfloat16."""

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpusmill.engines.device import device_name
+from corpusmill.engines.device import computes_bfloat16, device_name
 from corpusmill.engines.inference_service import InferenceSettings as InferenceService
 from corpusmill.engines.model import Model
 from corpusmill.engines.tuning import UNTUNED, EngineTuning
@@ -46,7 +46,14 @@ def chosen_tuning(settings: Settings, model: Model) -> ChosenTuning:
     own = settings.inference.tuning
     table, found = _winner(settings, model) if settings.inference.tuned else ("", None)
     sources = [*([table] if found else []), *(["settings file"] if own else [])]
-    return ChosenTuning(tuning=_merge(found or UNTUNED, own), source=" + ".join(sources) or "untuned")
+    return ChosenTuning(
+        tuning=_merge(found or untuned(settings.inference.device), own), source=" + ".join(sources) or "untuned"
+    )
+
+
+def untuned(device: str) -> EngineTuning:
+    """Return what an engine gets where nobody chose: float32, in twice the memory, where bfloat16 is slow."""
+    return UNTUNED if computes_bfloat16(device) else replace(UNTUNED, dtype="float32")
 
 
 def measured_device(settings: Settings, model: Model) -> str:

@@ -77,15 +77,22 @@ def test_a_label_names_what_is_set():
     assert EngineTuning(quantization="fp8").model_suffix == "+fp8" and EngineTuning().model_suffix == ""
 
 
+def forget_the_processor():
+    device._cpu_name.cache_clear()
+    device._cpu_arithmetic.cache_clear()
+
+
 def test_two_processors_of_one_name_are_two_devices_when_their_instructions_differ(tmp_path, monkeypatch):
     facts = tmp_path / "cpuinfo"
     monkeypatch.setattr(device, "CPU_FACTS", facts)
-    names = []
+    names, computes = [], []
     for flags in ("fpu avx2 avx512f", "fpu avx2 avx512f avx512_bf16 amx_bf16"):
         facts.write_text(f"processor\t: 0\nmodel name\t: Some Processor\nflags\t\t: {flags}\n", encoding="utf-8")
-        device._cpu_name.cache_clear()
+        forget_the_processor()
         names.append(device.device_name("cpu", threads=2))
-    device._cpu_name.cache_clear()
+        computes.append(device.computes_bfloat16("cpu"))
+    forget_the_processor()
+    assert computes == [False, True]
     assert names == [
         "Some Processor avx512f avx2, 2 threads",
         "Some Processor amx_bf16 avx512_bf16 avx512f avx2, 2 threads",

@@ -7,7 +7,7 @@ import pytest
 
 from corpusmill.document import DOCUMENTS, REQUESTS, TUNING
 from corpusmill.engines.model import open_model
-from corpusmill.engines.tuning import UNTUNED, EngineTuning
+from corpusmill.engines.tuning import EngineTuning
 from corpusmill.lake.errors import PartitionMissingError
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.tables import Lake
@@ -15,7 +15,7 @@ from corpusmill.settings import Settings, settings_from_table
 from corpusmill.synthesize.requests import build_requests
 from corpusmill.tasks.inference import generator, inference_engine_settings, local_model
 from corpusmill.tasks.task import execute
-from corpusmill.tasks.tuned import chosen_tuning, measured_device, tuning_dataset
+from corpusmill.tasks.tuned import chosen_tuning, measured_device, tuning_dataset, untuned
 from tests.synthesize.rows import MODEL, documents, recipe
 
 TABLE = "tuning/toy_1b_chat/cpu"
@@ -106,7 +106,7 @@ def test_the_settings_file_has_the_last_word(tmp_path: Path) -> None:
     assert chosen.tuning == EngineTuning(max_num_seqs=20, enable_prefix_caching=False)
     assert chosen.source == f"{TABLE} + settings file"
     without = settings(tmp_path, tuned=False)
-    assert chosen_tuning(without, local_model(without)).tuning == UNTUNED
+    assert chosen_tuning(without, local_model(without)).tuning == untuned("cpu")
 
 
 def test_what_was_measured_for_other_weights_or_another_device_is_not_loaded(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_measured_trial_is_not_run_again(made: Settings) -> None:
 def test_a_gain_that_is_not_proven_changes_nothing(made: Settings) -> None:
     result = tune(made, {"max_num_seqs": 1})
     assert result["metrics"]["engine_settings"].startswith("not changed")
-    assert chosen_tuning(made, local_model(made)).tuning == UNTUNED
+    assert chosen_tuning(made, local_model(made)).tuning == untuned("cpu")
 
 
 def test_a_quantised_model_is_another_model(tmp_path: Path) -> None:
