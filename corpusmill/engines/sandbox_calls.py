@@ -31,11 +31,13 @@ def evaluate(
     *,
     seconds: float,
     total_seconds: float,
+    chance: Callable[[], object],
     report: Callable[[dict[str, Any]], None],
 ) -> None:
     """Report every call by its number: `returned`, `raised` or `unclear`, and the value's text or the exception's name.
 
-    `unclear` is what may differ between two runs of the same program: time, recursion or memory ran out.
+    `unclear` is what may differ between two runs of the same program: time, recursion or memory ran out, or the call drew a
+    random number, after which `chance` returns something else than before.
     """
     signal.signal(signal.SIGPROF, _interrupt)
     spent = 0.0
@@ -45,21 +47,25 @@ def evaluate(
         before = _processor_seconds()
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            status, value = _outcome(call, dict(namespace), seconds)
+            status, value = _outcome(call, dict(namespace), seconds, chance)
         spent += _processor_seconds() - before
         text = _ADDRESS.sub("0x0", printed.getvalue()[:TEXT_CHARACTERS])
         report({"call": number, "status": status, "value": value, "printed": text})
 
 
-def _outcome(call: dict[str, Any], namespace: dict[str, Any], seconds: float) -> tuple[str, str]:
+def _outcome(
+    call: dict[str, Any], namespace: dict[str, Any], seconds: float, chance: Callable[[], object]
+) -> tuple[str, str]:
     try:
+        before = chance()
         signal.setitimer(signal.ITIMER_PROF, seconds, seconds)
         try:
             for statement in call["setup"]:
                 with contextlib.suppress(Exception):  # an example that shows an error sets nothing up
                     exec(compile(statement, "<setup>", "exec", dont_inherit=True), namespace)
             value = eval(compile(call["expression"], "<call>", "eval", dont_inherit=True), namespace)
-            return "returned", _ADDRESS.sub("0x0", spelled(value))[:TEXT_CHARACTERS]
+            text = _ADDRESS.sub("0x0", spelled(value))[:TEXT_CHARACTERS]
+            return ("returned", text) if chance() == before else ("unclear", "")
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except (TooSlow, RecursionError, MemoryError):

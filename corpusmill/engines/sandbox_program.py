@@ -15,6 +15,7 @@ import threading
 import traceback
 import types
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 from corpusmill.engines.sandbox_calls import evaluate
@@ -41,7 +42,8 @@ def run_job(job: dict[str, Any]) -> None:
         for test in _doctests(job["doctests_of"], namespace) if "doctests_of" in job else ():
             _Reporter(optionflags=DOCTEST_FLAGS).run(test, out=lambda text: None)
         if "calls" in job:
-            evaluate(job["calls"], namespace, **job["times"], report=_report)
+            chance = partial(_chance, is_seeded="seed(" in job["source"])
+            evaluate(job["calls"], namespace, **job["times"], chance=chance, report=_report)
         _report({"module": "done"})
 
 
@@ -75,6 +77,12 @@ def _run(source: str, *, file: str, name: str) -> dict[str, Any]:
     sys.modules[name] = module
     exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
     return module.__dict__
+
+
+def _chance(*, is_seeded: bool) -> object:
+    """Return the state of the module `random`, where the program uses it and does not set it itself."""
+    module = None if is_seeded else sys.modules.get("random")
+    return None if module is None else module.getstate()
 
 
 def _doctests(text: str, namespace: dict[str, Any]) -> Iterator[doctest.DocTest]:

@@ -61,6 +61,19 @@ CHANCE = """import random
 def draw(limit: int) -> float:
     return random.random() + limit
 """
+COIN = """import random
+def flip(sides: int) -> bool:
+    return random.random() < 0.5
+def flips(times: int) -> list:
+    return [flip(2) for _ in range(times % 3)]
+if __name__ == "__main__":
+    print(flip(2))
+"""
+SEEDED = """import random
+def draw(limit: int) -> float:
+    random.seed(limit)
+    return random.random()
+"""
 SHAPE = """class Shape:
     def __init__(self, side):
         self.side = side
@@ -88,6 +101,9 @@ CHANGES = [
     (SCRIPT, ("def _show(text):\n    print(text)", "def _show(words):\n    print(words)"), None),
     (SCRIPT, ('"hello"', '"Hello"'), "behaves_differently"),
     (CHANCE, ("random.random()", "(1 - random.random())"), None),
+    (COIN, ("random.random() < 0.5", "random.random() >= 0.5"), None),
+    (SEEDED, ("return random.random()", "drawn = random.random()\n    return drawn"), None),
+    (SEEDED, ("return random.random()", "return 1 - random.random()"), "behaves_differently"),
     (SHAPE, ("return Shape(side)", "found = Shape(side)\n    return found"), None),
     (SHAPE, ("self.side = side", "self.side = side + 1"), "behaves_differently"),
     (SHAPE, ("set(text)", "set(reversed(text))"), None),
