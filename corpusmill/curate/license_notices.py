@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from corpusmill.curate.license_texts import license_words, split_license_texts
-from corpusmill.curate.licenses import UNKNOWN, normal_form, without_vague
+from corpusmill.curate.licenses import UNKNOWN, all_of, normal_form, without_vague
 
 HEAD_CHARACTERS = 8000
 TAIL_CHARACTERS = 4000
@@ -68,7 +68,7 @@ def find_notice(text: str) -> str | None:
     """Return the licences that a source file names, as an expression in which all hold, or None when it names none."""
     parts = text[:HEAD_CHARACTERS], text[max(HEAD_CHARACTERS, len(text) - TAIL_CHARACTERS) :]
     found = [license for part in parts if _has_hint(part.lower()) for license in _named_licenses(part)]
-    return " AND ".join(map(_grouped, without_vague(found))) or None
+    return all_of(without_vague(found)) or None
 
 
 def find_license_file(text: str) -> str | None:
@@ -78,16 +78,12 @@ def find_license_file(text: str) -> str | None:
     """
     found = _named_licenses(text)
     if found:
-        return " AND ".join(map(_grouped, found))
+        return all_of(found)
     return UNKNOWN if len(license_words(text[:HEAD_CHARACTERS])) >= _MIN_LICENSE_WORDS else None
 
 
 def _has_hint(lowered: str) -> bool:
     return any(hint in lowered for hint in _HINTS)
-
-
-def _grouped(expression: str) -> str:
-    return f"({expression})" if " OR " in expression else expression
 
 
 @lru_cache(maxsize=4096)

@@ -117,6 +117,11 @@ def _is_in(key: str, wanted: Collection[str]) -> bool:
     return key.lower() in wanted or key.lower().removesuffix("+") in wanted
 
 
+def all_of(expressions: Iterable[str]) -> str:
+    """Return the SPDX expression in which all of these hold; empty for none."""
+    return " AND ".join(f"({one})" if " OR " in one else one for one in expressions)
+
+
 def _license_strictness(key: str) -> Strictness:
     known = _known_licenses()
     return known.get(key.lower(), known.get(key.lower().removesuffix("+"), Strictness.RESTRICTED))

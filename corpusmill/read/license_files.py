@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from corpusmill.curate.license_notices import find_license_file
+from corpusmill.curate.licenses import all_of
 from corpusmill.read.package_license import declared_in_manifest, declared_license
 
 MAX_BYTES = 1 << 20
@@ -60,7 +61,7 @@ def package_licenses(members: Iterable[tuple[str, str]]) -> PackageLicenses:
             declared = declared or declared_in_manifest(name, content)
         elif license := find_license_file(content):
             found.setdefault(_folder(path), []).append(license)
-    by_folder = {folder: " AND ".join(map(_grouped, dict.fromkeys(names))) for folder, names in found.items()}
+    by_folder = {folder: all_of(dict.fromkeys(names)) for folder, names in found.items()}
     return PackageLicenses(declared=declared, by_folder=by_folder)
 
 
@@ -84,7 +85,3 @@ def _is_metadata(path: str) -> bool:
 def _is_manifest(path: str) -> bool:
     folder, _, name = _plain(path).rpartition("/")
     return name in _MANIFESTS and "/" not in folder
-
-
-def _grouped(expression: str) -> str:
-    return f"({expression})" if " OR " in expression else expression

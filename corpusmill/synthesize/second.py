@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from corpusmill.curate.licenses import all_of
 from corpusmill.synthesize.chunk import chunk_spans
 from corpusmill.synthesize.prompt import column_value
 from corpusmill.synthesize.recipe import SecondDocuments
@@ -72,7 +73,7 @@ def shown_part(text: str, asked: SecondDocuments) -> str:
 
 def joint_license(licenses: list[str | None]) -> str | None:
     """Return the expression in which all of these hold; None where one is not known."""
-    named = [f"({name})" if " OR " in name else name for name in dict.fromkeys(licenses) if name is not None]
+    known = [name for name in dict.fromkeys(licenses) if name is not None]
     if None in licenses:
         return None
-    return licenses[0] if len(named) == 1 else " AND ".join(named)
+    return known[0] if len(known) == 1 else all_of(known)
