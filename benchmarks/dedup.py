@@ -3,17 +3,11 @@
 Takes about a quarter of an hour, and makes the peers' own environments at its first run.
 """
 
-import importlib
-
-from benchmarks.harness import Measure
+from benchmarks.harness import Measure, measure_pieces
 
 PIECES = ("signatures", "whole", "tasks", "answers", "buckets", "increments", "spans")
 
 
 def measure() -> list[Measure]:
     """Run every piece, one after the other."""
-    found: list[Measure] = []
-    for piece in PIECES:
-        print(f"-- {piece}", flush=True)
-        found += importlib.import_module(f"benchmarks.dedup_{piece}").measures()
-    return found
+    return measure_pieces("dedup", PIECES)

@@ -4,6 +4,7 @@ A benchmark is a module of `benchmarks` with a function `measure() -> Sequence[M
 would pick instead, runs both on the same input, and sets the bar before it measures.
 """
 
+import importlib
 import json
 import os
 import platform
@@ -91,6 +92,17 @@ def print_measures(measures: Sequence[Measure]) -> None:
     """Print a line a measure, under the names of the columns."""
     for row in (COLUMNS, *(one.cells() for one in measures)):
         print(" | ".join(row), flush=True)
+
+
+def measure_pieces(name: str, pieces: Sequence[str]) -> list[Measure]:
+    """Run the modules `benchmarks.NAME_PIECE` one after the other; what each measured is printed when it ends."""
+    found: list[Measure] = []
+    for piece in pieces:
+        print(f"-- {piece}", flush=True)
+        measures = importlib.import_module(f"benchmarks.{name}_{piece}").measures()
+        print_measures(measures)
+        found += measures
+    return found
 
 
 def write_results(name: str, measures: Sequence[Measure], *, seconds: float, folder: Path = RESULTS) -> Path:

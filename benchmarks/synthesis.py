@@ -1,8 +1,6 @@
 """Synthesis, piece by piece, beside the tools that a user would pick instead; each piece is a module that runs alone too."""
 
-import importlib
-
-from benchmarks.harness import Measure
+from benchmarks.harness import Measure, measure_pieces
 
 PIECES: tuple[str, ...] = (
     "translations",
@@ -20,8 +18,4 @@ PIECES: tuple[str, ...] = (
 
 def measure() -> list[Measure]:
     """Run every piece, one after the other."""
-    found: list[Measure] = []
-    for piece in PIECES:
-        print(f"-- {piece}", flush=True)
-        found += importlib.import_module(f"benchmarks.synthesis_{piece}").measures()
-    return found
+    return measure_pieces("synthesis", PIECES)

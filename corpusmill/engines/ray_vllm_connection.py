@@ -23,6 +23,8 @@ DRIVER = "corpusmill.engines.ray_vllm_driver"
 END_SECONDS = 10.0
 CONNECT_SECONDS = 20.0
 """What a driver that died gets to be started again."""
+GREETING = b"\n"
+"""What a driver sends first. A dying one's socket may still take a line that nobody will read."""
 POLL_SECONDS = 0.05
 
 
@@ -131,9 +133,20 @@ def _connected(address: str) -> socket.socket:
         line = socket.socket(socket.AF_UNIX)
         try:
             line.connect(address)
+            _await_greeting(line)
             return line
-        except (FileNotFoundError, ConnectionRefusedError):
+        except (FileNotFoundError, ConnectionError):
             line.close()
             if time.monotonic() > deadline:
                 raise
             time.sleep(POLL_SECONDS)
+        except OSError:
+            line.close()
+            raise
+
+
+def _await_greeting(line: socket.socket) -> None:
+    line.settimeout(CONNECT_SECONDS)
+    if line.recv(len(GREETING)) != GREETING:
+        raise ConnectionResetError("the driver ended before it took the line")
+    line.settimeout(None)

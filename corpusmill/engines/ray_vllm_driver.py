@@ -1,9 +1,9 @@
 """The process that talks to Ray for all clients of one inference server: takes their orders over a local socket.
 
 It is a process of its own because Ray ends a process whose cluster is gone, and one for all clients because Ray takes a second
-or more to join. A client writes lines of JSON, each with a number, and gets for each a line with the same number.
-Orders begin in the order in which they came and end in any. When a client's line ends, in the middle of calls, too, the
-engines throw its requests out. The process ends with its input, which the server holds open.
+or more to join. A client waits for a greeting, then writes lines of JSON, each with a number, and gets for each a line with
+the same number. Orders begin in the order in which they came and end in any. When a client's line ends, in the middle of
+calls, too, the engines throw its requests out. The process ends with its input, which the server holds open.
 """
 
 import json
@@ -18,6 +18,7 @@ from typing import Any
 from corpusmill.engines.inference import EngineDeadError
 from corpusmill.engines.ray_connection import join_cluster
 from corpusmill.engines.ray_vllm_calls import Call, Engine, Patience, Restarts, await_return, find_engines
+from corpusmill.engines.ray_vllm_connection import GREETING
 
 
 def main(endpoint: dict[str, Any], address: Path) -> None:
@@ -50,6 +51,7 @@ class _Client:
         """Begin the client's orders one after the other, until its line ends."""
         with self._line, self._line.makefile("r", encoding="utf-8") as orders:
             try:
+                self._line.sendall(GREETING)
                 for order in orders:
                     self._begin(json.loads(order))
             except OSError as error:

@@ -140,6 +140,7 @@ def test_what_a_killed_host_left_is_reaped_and_running_engines_are_not(state):
     with lease("toy_service", settings, state_folder=state) as endpoint:
         assert reap(state) == []
         killed = record_of(state)
+        wait_until(lambda: len(tree_of(killed)) == 3)  # the host, the engine and the engine's child
         os.kill(killed.process.pid, signal.SIGKILL)
         wait_until(lambda: not killed.process.is_running())
         assert reap(state) == [f"{folder_of(state).path.name} (2 processes)"]
