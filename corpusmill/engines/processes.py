@@ -1,6 +1,7 @@
 """Processes of this machine: who still runs, which ones a host left behind, and how to end them all.
 
-A pid alone names nobody for long: it is used again. A process is named by its pid and start time. The processes of a
+A pid alone names nobody for long: it is used again. A process is named by its pid and its start, counted from the boot of
+the machine: the time of day is set while processes run, by a minute and more where a machine was asleep. The processes of a
 host are those that inherited its mark (an environment variable) or belong to its session. Finding them costs one walk
 over the process table, some milliseconds per hundred processes.
 """
@@ -8,14 +9,17 @@ over the process table, some milliseconds per hundred processes.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from corpusmill.engines.service import HOST_VARIABLE
 
-START_TOLERANCE_SECONDS = 2.0
-"""A start time is computed from the boot time, which moves when the clock is set."""
+_PROC = Path("/proc")
+_START_FIELD = 19
+"""Of /proc/PID/stat behind the name of the program: ticks from the boot to the start of the process."""
 TERMINATE_SECONDS = 5.0
 """What a process gets to end by itself before it is killed."""
 
@@ -25,33 +29,49 @@ class ProcessName:
     """One process, whatever happens to its pid later."""
 
     pid: int
-    started: float
+    started: str
+    """Boot of the machine and ticks since then; on macOS seconds since 1970, which no setting of the clock moves there."""
 
     @classmethod
     def of_this_process(cls) -> "ProcessName":
-        return cls(pid=os.getpid(), started=psutil.Process().create_time())
+        return cls(pid=os.getpid(), started=_start(os.getpid()))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ProcessName":
-        return cls(pid=int(value["pid"]), started=float(value["started"]))
+        return cls(pid=int(value["pid"]), started=str(value["started"]))
 
     def is_running(self) -> bool:
         """Whether this very process runs; a zombie does not."""
         try:
-            process = psutil.Process(self.pid)
-            return self._is(process) and process.status() != psutil.STATUS_ZOMBIE
+            return self._holds_pid() and psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
 
     def leads_session(self) -> bool:
         """Whether the session with this pid is still the one that this process led."""
         try:
-            return self._is(psutil.Process(self.pid))
+            return self._holds_pid()
         except psutil.NoSuchProcess:
             return True
 
-    def _is(self, process: psutil.Process) -> bool:
-        return abs(process.create_time() - self.started) <= START_TOLERANCE_SECONDS
+    def _holds_pid(self) -> bool:
+        """Whether the process with this pid is this one; raises NoSuchProcess when there is none."""
+        return _start(self.pid) == self.started
+
+
+def _start(pid: int) -> str:
+    if not _PROC.is_dir():
+        return str(psutil.Process(pid).create_time())
+    try:
+        told = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError) as error:
+        raise psutil.NoSuchProcess(pid) from error
+    return f"{_boot()} {told.rpartition(')')[2].split()[_START_FIELD]}"
+
+
+@cache
+def _boot() -> str:
+    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
 
 
 def host_processes(host_id: str, host: ProcessName) -> list[psutil.Process]:

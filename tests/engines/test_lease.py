@@ -107,11 +107,17 @@ def test_lease_of_a_killed_process_is_dropped_and_the_engine_ends(holder, state)
 def test_lease_of_a_reused_pid_is_dropped(state):
     folder = EngineFolder(state)
     me = ProcessName.of_this_process()
-    (folder.leases / "old.json").write_text(json.dumps({"pid": me.pid, "started": me.started - 3600}))
+    (folder.leases / "old.json").write_text(json.dumps({"pid": me.pid, "started": "an earlier start"}))
     assert folder.live_leases() == 0
     with folder.leased():
         assert folder.live_leases() == 1
     assert folder.live_leases() == 0
+
+
+def test_a_lease_holds_while_the_clock_is_set(state, monkeypatch):
+    with EngineFolder(state).leased():
+        monkeypatch.setattr(psutil.Process, "create_time", lambda process: 0.0)
+        assert EngineFolder(state).live_leases() == 1
 
 
 def test_killed_host_is_replaced_and_its_orphans_end(state):
