@@ -2,17 +2,21 @@
 
 Answers are committed in waves, each about a minute of work. The first committed answer to an ask stands, for engines do
 not answer twice alike. Nothing here depends on how an engine groups its work: an answer is found by its id alone.
-Memory: the waves as Arrow tables, and one entry an id.
+Memory: one entry an id, and the waves as Arrow tables; with a folder only those of the last 32 MiB, the others are mapped
+from files there.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
 from corpusmill.document import COMPLETIONS
 from corpusmill.synthesize.asking import Answer, Failed
+
+HELD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +63,25 @@ def as_completions(rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=COMPLETIONS)
 
 
+def _mapped(waves: Sequence[pa.Table], path: Path) -> list[pa.Table]:
+    """Write waves to a file and return them mapped from it."""
+    with pa.ipc.new_file(path, COMPLETIONS) as file:
+        for wave in waves:
+            columns = [column.combine_chunks() for column in wave.columns]
+            file.write_batch(pa.RecordBatch.from_arrays(columns, schema=COMPLETIONS))
+    reader = pa.ipc.open_file(pa.memory_map(str(path)))
+    return [pa.Table.from_batches([reader.get_batch(number)]) for number in range(len(waves))]
+
+
 class AnswerStore:
     """What came back, wave by wave: add COMPLETIONS in the order in which they were committed."""
 
-    def __init__(self, waves: Iterable[pa.Table] = ()) -> None:
+    def __init__(self, waves: Iterable[pa.Table] = (), *, folder: Path | None = None) -> None:
+        """`folder`: an empty one that outlives the store."""
         self._waves: list[pa.Table] = []
+        self._folder = folder
+        self._num_mapped = 0
+        self._held_bytes = 0
         self._place: dict[str, tuple[int, int]] = {}
         self._num_failures: Counter[str] = Counter()
         self._answered: set[str] = set()
@@ -74,7 +92,7 @@ class AnswerStore:
         """Take in a wave. The first answer to an ask stands; where there is none, the last failure."""
         number = len(self._waves)
         wave = as_completions(wave)
-        self._waves.append(wave)
+        self._hold(wave)
         pairs = zip(wave["request_id"].to_pylist(), wave["failure"].is_null().to_pylist(), strict=True)
         for row, (request_id, is_answer) in enumerate(pairs):
             if request_id in self._answered:
@@ -84,6 +102,14 @@ class AnswerStore:
                 self._answered.add(request_id)
             else:
                 self._num_failures[request_id] += 1
+
+    def _hold(self, wave: pa.Table) -> None:
+        self._waves.append(wave)
+        self._held_bytes += wave.nbytes
+        if self._folder is not None and self._held_bytes > HELD_BYTES:
+            mapped = _mapped(self._waves[self._num_mapped :], self._folder / f"{self._num_mapped:09d}.arrow")
+            self._waves[self._num_mapped :] = mapped
+            self._num_mapped, self._held_bytes = len(self._waves), 0
 
     @property
     def num_known(self) -> int:

@@ -4,7 +4,9 @@ One shard a file of requests. Code is run in a sandbox before and after its rewr
 (under `rules`, fields of ContaminationRules) an answer that holds a benchmark item is rejected, and its `meta` names it.
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -36,6 +38,8 @@ from corpusmill.tasks.tools import ToolVersion, versions_for
 SEEDS_OF_REQUESTS = ("doc_id", "seed_file", "second_ids", "second_files")
 BATCH_ROWS = 512
 """Requests that are judged together, and whose programs are run together; all chunks of a seed are among one batch."""
+READ_ROWS = 8_192
+"""Answers that are read at once."""
 
 
 def table(dataset: str) -> str:
@@ -92,15 +96,22 @@ def run(job: Job, attempt: Attempt) -> Outcome:
 def accept_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield one SYNTHESIZED row for every seed that one request file asks about, some hundred seeds at a time.
 
-    Memory: the answers of the partition as Arrow tables, an entry an id, and the seeds of one file.
+    Memory: an entry for each answer of the partition, whose texts are mapped from a local file, and the seeds of one file.
     """
+    with tempfile.TemporaryDirectory(prefix="corpusmill-answers-") as folder:
+        answers = _answers(inputs["completion_files"], context, folder=Path(folder))
+        yield from _accept_with(answers, inputs["request_file"], parameters, context)
+
+
+def _accept_with(
+    answers: AnswerStore, request_file: str, parameters: Mapping[str, Any], context: ShardContext
+) -> Iterator[pa.Table]:
     recipe = Recipe.from_json(parameters["recipe"])
     tools = {name: ToolVersion(version) for name, version in parameters.get("tools", {}).items()}
     instruments = Instruments(check_code=check_behaviour, tools=tools)
     index = stored_index(context.store, **parameters["contamination"]) if "contamination" in parameters else None
-    answers = _answers(inputs["completion_files"], context)
-    reader = SeedReader(context.store, read_rows(context.store, inputs["request_file"], columns=SEEDS_OF_REQUESTS))
-    for asked in whole_seeds(read_batches(context.store, inputs["request_file"], batch_rows=BATCH_ROWS)):
+    reader = SeedReader(context.store, read_rows(context.store, request_file, columns=SEEDS_OF_REQUESTS))
+    for asked in whole_seeds(read_batches(context.store, request_file, batch_rows=BATCH_ROWS)):
         seeds = reader.seeds(asked)
         judged = accept(
             asked,
@@ -165,6 +176,7 @@ def _index_parameters(job: Job) -> dict[str, Any]:
     return {} if asked is None else {"contamination": index_parameters(job, asked.get("rules", {}))}
 
 
-def _answers(files: list[str], context: ShardContext) -> AnswerStore:
+def _answers(files: list[str], context: ShardContext, *, folder: Path) -> AnswerStore:
     """Return the completions of the partition: what a program asks later is known only when it is replayed."""
-    return AnswerStore(batch for file in files for batch in read_batches(context.store, file, batch_rows=65_536))
+    waves = (batch for file in files for batch in read_batches(context.store, file, batch_rows=READ_ROWS))
+    return AnswerStore(waves, folder=folder)

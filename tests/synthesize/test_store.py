@@ -74,3 +74,13 @@ def test_rows_from_before_there_were_steps_are_read():
 def test_nothing_committed_is_nothing_settled():
     assert settled([]) == []
     assert AnswerStore().table(STEPS).equals(pa.Table.from_batches([], schema=COMPLETIONS))
+
+
+def test_answers_mapped_from_files_are_those_in_memory(tmp_path, monkeypatch):
+    rows = [completion(name, name * 9) for name in "abcab"]
+    waves = [completions(*rows[:2]), completions(), *(completions(row) for row in rows[2:])]
+    monkeypatch.setattr("corpusmill.synthesize.store.HELD_BYTES", waves[0].nbytes)
+    mapped = AnswerStore(waves, folder=tmp_path)
+    assert mapped.table(STEPS).equals(AnswerStore(waves).table(STEPS))
+    assert [mapped.find(name).text for name in "abc"] == ["a" * 9, "b" * 9, "c" * 9]
+    assert len(list(tmp_path.iterdir())) == 2
