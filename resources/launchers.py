@@ -36,15 +36,18 @@ class InProcessLauncher:
 
     def launch(self, context: dg.AssetExecutionContext, task: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         # Not at the top: every step, also of a task that runs elsewhere, would load the lake and the engines.
-        from corpusmill.tasks.expected import EXPECTED, MISHAPS
+        from corpusmill.tasks.expected import told_expected
         from corpusmill.tasks.task import execute
 
         progress = SparseProgress(context.log.info)
         try:
             return execute(task, arguments, progress.report)
-        except EXPECTED as error:
+        except Exception as error:
+            told = told_expected(error, arguments)
+            if told is None:
+                raise
             context.log.debug(traceback.format_exc())
-            raise dg.Failure(str(error), allow_retries=isinstance(error, MISHAPS)) from None
+            raise dg.Failure(told.message, allow_retries=told.may_retry) from None
         finally:
             progress.close()
 

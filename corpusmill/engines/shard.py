@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from corpusmill.counts import Counts
 from corpusmill.fingerprint import fingerprint
+from corpusmill.full_disk import told_full_disk
 from corpusmill.lake.files import ShardWriter, WrittenFile
 from corpusmill.lake.store import Store, StoreSettings
 from corpusmill.named import named_function
@@ -167,7 +168,7 @@ class ShardFailure:
     """Type and message of the exception."""
     trace: str
     mistake: str = ""
-    """The message alone where the function raised a ValueError: an input or a setting must change."""
+    """The message alone where the function raised a ValueError or a disk was full: an input or a setting must change."""
 
 
 class _MistakeError(ValueError):
@@ -225,12 +226,13 @@ def make_shard_row(row: bytes) -> bytes:
     try:
         return json.dumps({"outcome": make_shard(call).to_json()}).encode()
     except Exception as error:  # noqa: BLE001 - raised again, with the shard's name, by run_shards
+        full = told_full_disk(error, file=f"a file in {call.store.root}")
         failure = ShardFailure(
             fingerprint=call.fingerprint,
             label=call.label,
             error=f"{type(error.__cause__ if isinstance(error, _MistakeError) else error).__name__}: {error}",
             trace="".join(traceback.format_exception(error)),
-            mistake=str(error) if isinstance(error, _MistakeError) else "",
+            mistake=full or (str(error) if isinstance(error, _MistakeError) else ""),
         )
         return json.dumps({"failure": failure.__dict__}).encode()
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 
-from corpusmill.tasks.expected import EXPECTED, MISHAPS
+from corpusmill.tasks.expected import told_expected
 from corpusmill.tasks.process import WATCH_VARIABLE
 from corpusmill.tasks.progress import SparseProgress
 from corpusmill.tasks.task import execute
@@ -44,13 +44,14 @@ def main(name: str, arguments_file: str) -> int:
         progress = SparseProgress(log)
         try:
             result = execute(name, arguments, progress.report)
-        except EXPECTED as error:
-            traceback.print_exc()
-            tell({"failure": str(error), "retry": isinstance(error, MISHAPS)})
-            return 1
         except Exception as error:
-            tell({"fault": f"{type(error).__name__}: {error}"})
-            raise
+            told = told_expected(error, arguments)
+            if told is None:
+                tell({"fault": f"{type(error).__name__}: {error}"})
+                raise
+            traceback.print_exc()
+            tell({"failure": told.message, "retry": told.may_retry})
+            return 1
         finally:
             progress.close()
         tell({"result": result})

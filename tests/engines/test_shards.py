@@ -205,6 +205,13 @@ def test_what_a_shard_function_refuses_is_told_alone_and_not_tried_again(lake):
     assert str(raised.value) == "wanted other words; write those [3 of 3 shards]"
 
 
+def test_a_full_disk_is_told_alone_and_not_tried_again(lake):
+    with pytest.raises(ShardsRefusedError) as raised:
+        run(lake, plan_of("fill_the_disk"))
+    wanted = f"wanted to write a file in {lake.store.settings.root}, but there is no room on its disk: [Errno 28]"
+    assert str(raised.value).startswith(wanted) and str(raised.value).endswith("stays [3 of 3 shards]")
+
+
 def test_equal_inputs_are_refused():
     with pytest.raises(ValueError, match=r"got the same for shard 1 and shard 3: \{'words': \['plum'\]\}"):
         plan_of(inputs=[INPUTS[1], INPUTS[0], INPUTS[1]]).fingerprints()

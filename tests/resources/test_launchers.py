@@ -70,6 +70,17 @@ def test_expected_failure_is_its_message_alone(chosen, instance, tmp_path, behav
 
 
 @BOTH
+def test_a_full_disk_is_told_in_a_line_that_names_the_folders(chosen, instance, tmp_path):
+    failure = failure_of(run(chosen, instance, tmp_path, "full_disk"))
+    told = failure.user_failure_data.description
+    folders = f"{tmp_path}/.corpusmill/lake or {tmp_path}/.corpusmill"
+    assert (
+        told.startswith(f"wanted to write a file in {folders}, but there is no room on its disk") and "\n" not in told
+    )
+    assert failure.error.cause is None
+
+
+@BOTH
 @pytest.mark.parametrize(("behaviour", "num_attempts"), [("mistake", 1), ("mishap", 2)])
 def test_only_a_mishap_is_tried_again(chosen, instance, tmp_path, behaviour, num_attempts):
     result = run(chosen, instance, tmp_path, behaviour, max_retries=1)

@@ -50,6 +50,11 @@ def mishap(parameters: Mapping[str, Any]) -> None:
     raise EngineStartError("the engine did not start: no memory")
 
 
+def full_disk(parameters: Mapping[str, Any]) -> None:
+    with open("/dev/full", "w") as full:
+        full.write("x")
+
+
 def bug(parameters: Mapping[str, Any]) -> None:
     raise ZeroDivisionError("a fault in the program")
 
@@ -73,4 +78,4 @@ def hang(parameters: Mapping[str, Any]) -> None:
     threading.Event().wait()
 
 
-BEHAVIOURS = {run.__name__: run for run in (fine, mistake, mishap, bug, die, leave, hang)}
+BEHAVIOURS = {run.__name__: run for run in (fine, mistake, mishap, full_disk, bug, die, leave, hang)}

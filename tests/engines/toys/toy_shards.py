@@ -53,6 +53,12 @@ def wrong_type(inputs, parameters, context):
     yield pa.table({"word": inputs["words"], "length": ["long"] * len(inputs["words"])})
 
 
+def fill_the_disk(inputs, parameters, context):
+    yield from ()
+    with open("/dev/full", "w") as full:
+        full.write("x")
+
+
 def refuse(inputs, parameters, context):
     yield from ()
     raise ValueError("wanted other words; write those")
