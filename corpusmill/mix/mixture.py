@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from corpusmill.mix.kinds import check_kinds
 from corpusmill.mix.sparse_json import to_sparse_json
 from corpusmill.mix.upsampling import Upsampling
 
@@ -39,6 +40,7 @@ class Component:
     """How its quality or duplicate buckets share its tokens; each is then planned as `<component>:<bucket>`."""
 
     def __post_init__(self) -> None:
+        check_kinds(self, what=f"component {self.name!r}")
         if self.table.split("/")[0] == "mixed":
             raise ValueError(
                 f"component {self.name!r}: {self.table} is a mixture, which holds no tokens; name its components instead, "
@@ -76,6 +78,7 @@ class Group:
     """Members share in proportion to (tokens held)^(1/temperature): 1 keeps the natural shares, larger ones level them."""
 
     def __post_init__(self) -> None:
+        check_kinds(self, what=f"group {self.name!r}")
         if self.weight is not None and not _is_at_least_zero(self.weight):
             raise ValueError(f"group {self.name!r}: weight must be a number above 0, got {self.weight!r}")
         if self.temperature is not None and (not _is_at_least_zero(self.temperature) or self.temperature == 0):
@@ -95,6 +98,7 @@ class Phase:
     """Weights of components and groups in this phase, where they differ from their own; 0 leaves one out."""
 
     def __post_init__(self) -> None:
+        check_kinds(self, what=f"phase {self.name!r}")
         if (self.weight is None) == (self.tokens is None):
             raise ValueError(f"phase {self.name!r}: give its length as a weight or as tokens")
         if self.weight is not None and (not _is_at_least_zero(self.weight) or self.weight == 0):
@@ -113,6 +117,9 @@ class Continues:
     mix_version: str
     position: int
     """The first position with the new weights."""
+
+    def __post_init__(self) -> None:
+        check_kinds(self, what="continues")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +153,7 @@ class Mixture:
         bounds = self.synthetic_share
         if bounds is not None and not (_is_pair(bounds) and 0 <= bounds[0] <= bounds[1] <= 1):
             raise ValueError(f"mixture {self.name!r}: synthetic_share must be two shares from 0 to 1, got {bounds}")
+        check_kinds(self, what=f"mixture {self.name!r}")
 
     @property
     def members(self) -> list[Component | Group]:

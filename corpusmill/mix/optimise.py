@@ -9,12 +9,14 @@ whole stays as near to the prior (L1) as the farthest proxy. The search draws ar
 and then walks down the slope; it needs no derivatives, so trees can be searched, and the same seed gives the same weights.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from corpusmill.mix.kinds import check_kinds
 from corpusmill.mix.leave_out import Fitted, LeftOut, fit_best, leave_out
 from corpusmill.mix.proxies import Proxies
 from corpusmill.mix.proxy_design import prior_of
@@ -49,12 +51,16 @@ class Wish:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_kinds(self, what="wish")
         prior_of(self.prior)
-        if self.pull < 0:
+        if not 0 <= self.pull < math.inf:
             raise ValueError(f"pull must not be negative, got {self.pull!r}")
         for what in ("max_epochs", "min_weights", "max_weights"):
             if unknown := sorted(set(getattr(self, what)) - set(self.prior)):
                 raise ValueError(f"{what} names {', '.join(unknown)}, not among {', '.join(self.prior)}")
+        for what in ("importance", "max_epochs", "min_weights", "max_weights"):
+            if bad := {name: number for name, number in getattr(self, what).items() if not 0 <= number < math.inf}:
+                raise ValueError(f"{what} must hold numbers of at least 0, got {bad}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -148,7 +154,7 @@ def _check(proxies: Proxies, wish: Wish) -> None:
     if unknown := sorted(named - set(proxies.capabilities)):
         raise ValueError(f"no proxy has a score in {', '.join(unknown)}; there are {', '.join(proxies.capabilities)}")
     importance = [wish.importance.get(name, 1.0) for name in proxies.capabilities]
-    if min(importance) < 0 or not sum(importance):
+    if not sum(importance):
         raise ValueError(f"importances must not be negative nor all 0, got {dict(wish.importance)}")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from corpusmill.mix.kinds import check_kinds
 from corpusmill.mix.simplex import Bounds, FloatArray, draw_around, project, pull_into_ball
 
 LEAST_PER_COMPONENT = 5
@@ -34,6 +35,7 @@ class ProxyDesign:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_kinds(self, what="design")
         prior_of(self.prior)
         least = LEAST_PER_COMPONENT * len(self.prior)
         if self.num_mixtures is not None and self.num_mixtures < least:

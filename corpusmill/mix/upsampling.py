@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from corpusmill.mix.apportion import exact
+from corpusmill.mix.kinds import check_kinds
 
 _DIGITS = 12
 """Powers are rounded to this many digits, so that two processors plan the same."""
@@ -34,7 +35,8 @@ class Bucket:
     """How often it is read in relation to the others; None for all buckets takes the curve."""
 
     def __post_init__(self) -> None:
-        if self.factor is not None and not (isinstance(self.factor, int | float) and 0 <= self.factor < float("inf")):
+        check_kinds(self, what=f"bucket {self.name!r}")
+        if self.factor is not None and not 0 <= self.factor < float("inf"):
             raise ValueError(f"bucket {self.name!r}: factor must be a number from 0, got {self.factor!r}")
 
 
@@ -47,6 +49,7 @@ class Upsampling:
     """Share of the component's tokens, the worst of them, that the curve leaves out."""
 
     def __post_init__(self) -> None:
+        check_kinds(self, what="upsampling")
         names = [bucket.name for bucket in self.buckets]
         if len(names) < 2 or len({*names}) < len(names):
             raise ValueError(f"upsampling needs at least two buckets with different names, got {names}")

@@ -123,7 +123,7 @@ def test_two_hundred_components_are_planned():
     [
         (lambda: component("web", -0.1), "component 'web': weight must be a number above 0, got -0.1"),
         (lambda: component("web", float("nan")), "weight must be a number above 0, got nan"),
-        (lambda: component("web", "0.5"), "weight must be a number above 0, got '0.5'"),
+        (lambda: component("web", "0.5"), "component 'web': weight must be a number or None, got '0.5'"),
         (lambda: component("web", 1, max_epochs=0), "max_epochs must be a number above 0, got 0"),
         (lambda: component("web", 1, partitions=()), "partitions must be different names"),
         (lambda: mixture(), "needs components with different names, got []"),
