@@ -101,7 +101,12 @@ def _tokens(job: Job) -> dict[str, int] | None:
         return None
     tables = job.parameters["tables"]
     inventory = read_inventory(job.lake, tables.values())
-    return {name: sum(pin.num_tokens for pin in inventory.select(held, None)) for name, held in tables.items()}
+    found = {name: sum(pin.num_tokens for pin in inventory.select(held, None)) for name, held in tables.items()}
+    if empty := [f"{name} ({tables[name]})" for name, tokens in found.items() if not tokens]:
+        raise ValueError(
+            f"no weight can be proposed for components without any token: {', '.join(empty)}; leave them out"
+        )
+    return found
 
 
 def _weights(made: Proposal) -> dict[str, float]:

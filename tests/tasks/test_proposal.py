@@ -63,16 +63,21 @@ def test_a_proposal_shows_gains_and_losses_largest_loss_first(settings: Settings
     assert proposal(settings, wish={"importance": {"chat": 0.2}})["reused"] is True
 
 
-def test_what_a_component_holds_caps_its_weight(settings: Settings) -> None:
-    lake = Lake(settings.lake)
-    for name, num_tokens in {"web": 900, "code": 900, "stem": 60}.items():
+def pack(lake: Lake, tokens: dict[str, int]) -> dict[str, str]:
+    """Commit tables of sequences that say to hold so many tokens, and return them by component."""
+    for name, num_tokens in tokens.items():
         attempt = lake.begin(f"tokenized/{name}/sequences", "s1", SEQUENCES)
         with ShardWriter(
             lake.store, directory=attempt.directory, name=attempt.attempt, schema=SEQUENCES, partition="s1"
         ) as writer:
             pass
         lake.commit(attempt, writer.files, {"tokenizer": "t", "sequence_length": 8, "num_tokens": num_tokens})
-    tables = {name: f"tokenized/{name}/sequences" for name in PRIOR}
+    return {name: f"tokenized/{name}/sequences" for name in tokens}
+
+
+def test_what_a_component_holds_caps_its_weight(settings: Settings) -> None:
+    lake = Lake(settings.lake)
+    tables = pack(lake, {"web": 900, "code": 900, "stem": 60})
     asked = {"wish": {"max_epochs": {"stem": 2}, "importance": {"chat": 0}}, "tables": tables}
     proposal(settings, **asked, budget_tokens=1000)
     stem = lake.read("trained/runs/proposal").to_pylist()[2]
@@ -97,3 +102,11 @@ def test_files_that_are_not_there_or_no_csv_are_named(settings: Settings) -> Non
     (Path(settings.source("runs").uri) / "torn.csv").write_text("run,maths_loss\n1,2,3\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"torn.csv is no CSV file: "):
         proposal(settings, scores_file="torn.csv")
+
+
+def test_a_component_without_tokens_is_named(settings: Settings) -> None:
+    tables = pack(Lake(settings.lake), {"web": 900, "code": 900, "stem": 0})
+    with pytest.raises(
+        ValueError, match=r"components without any token: stem \(tokenized/stem/sequences\); leave them out"
+    ):
+        proposal(settings, tables=tables, budget_tokens=1000)
