@@ -5,6 +5,7 @@ instead ask for a fixed number of tokens; weights part what is left.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,9 @@ from typing import Any
 from corpusmill.mix.kinds import check_kinds
 from corpusmill.mix.sparse_json import to_sparse_json
 from corpusmill.mix.upsampling import Upsampling
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+"""A mixture's name is a partition, part of a tag, and stands before the @ of a version."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +172,11 @@ class Mixture:
         return sorted({*plain, *(bucket.table or table for table, held in buckets for bucket in held)})
 
     def _check_kinds(self) -> None:
+        if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
+            raise ValueError(
+                "a mixture's name has 1 to 80 of A-Z a-z 0-9 . _ - and begins with a letter or digit, got "
+                f"{self.name!r:.100}"
+            )
         for name, kind in (("components", Component), ("groups", Group), ("phases", Phase)):
             given = getattr(self, name)
             if not isinstance(given, tuple | list) or not all(isinstance(one, kind) for one in given):

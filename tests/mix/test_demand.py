@@ -195,6 +195,13 @@ def test_bounds_that_hold_are_no_obstacle():
         (lambda: Component(name="web", table="t", weight=1, tokens=1), "give it a weight or tokens, not both"),
         (lambda: Component(name="web", table="t", tokens=0), "tokens must be an int of at least 1, got 0"),
         (lambda: mixture(component("web", 1), budget_tokens=6e12), "budget_tokens must be an int of at least 1, got 6"),
+        *(
+            (
+                lambda name=name: mixture(component("web", 1), name=name),
+                f"a mixture's name has 1 to 80 of A-Z a-z 0-9 . _ - and begins with a letter or digit, got {name!r:.100}",
+            )
+            for name in ("demo@2", "", "-demo", "a b", "web/main", "ä", "n" * 81, 3)
+        ),
         (lambda: mixture(component("web", 1), seed="a"), "seed must be an int, got 'a'"),
         (lambda: mixture(component("web", 1), groups=("g",)), "groups must be a tuple of Group, got ('g',)"),
         (lambda: mixture(component("web", 1), synthetic_share=0.1), "must be two shares from 0 to 1, got 0.1"),
