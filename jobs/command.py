@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpusmill.full_disk import told_full_disk
-from jobs import trace_commands
+from jobs import export_command, trace_commands
 
 if TYPE_CHECKING:
     from corpusmill.settings import Settings
@@ -470,6 +470,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "diff": ("what two versions of a table differ in", trace_commands.diff_arguments, trace_commands.diff),
     "serve": ("a mix's sequences for ranks that cannot read the lake", _serve_arguments, _serve),
+    "export": (
+        "a stretch of a mix as files for Megatron or mosaicml",
+        export_command.export_arguments,
+        export_command.export,
+    ),
     "forget": (
         "find documents and what was made from them, and keep them out",
         trace_commands.forget_arguments,

@@ -6,14 +6,12 @@ token of their own. Memory: 4 bytes a sequence. Layout: Megatron-LM, `megatron/c
 """
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
+from corpusmill.stream.export import checked_stop, refuse_existing, samples_between, whole_file
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.stream.reader import Tokens
 
@@ -44,25 +42,13 @@ def export_megatron(
     """
     bin_file, idx_file = Path(f"{prefix}.bin"), Path(f"{prefix}.idx")
     dtype = np.dtype(np.uint16 if vocabulary_size < _MOST_FOR_UINT16 else np.int32)
-    end = stream.num_positions if stop is None else stop
-    if not stream.position <= end <= stream.num_positions:
-        raise ValueError(f"wanted a stop from {stream.position} to {stream.num_positions}, got {end}")
-    with _whole(bin_file) as file:
-        lengths = [
-            file.write(_spelled(tokens, dtype, vocabulary_size)) // dtype.itemsize for tokens in _tokens(stream, end)
-        ]
-    with _whole(idx_file) as file:
+    refuse_existing(idx_file)
+    samples = samples_between(stream, stream.position, checked_stop(stream, stop))
+    with whole_file(bin_file) as file:
+        lengths = [file.write(_spelled(one.tokens, dtype, vocabulary_size)) // dtype.itemsize for one in samples]
+    with whole_file(idx_file) as file:
         file.write(_index(np.array(lengths, np.int32), dtype))
     return MegatronExport(bin_file=bin_file, idx_file=idx_file, num_sequences=len(lengths), num_tokens=sum(lengths))
-
-
-def _tokens(stream: MixtureStream, end: int) -> Iterator[Tokens]:
-    if stream.position + stream.rank >= end:
-        return
-    for sample in stream.for_rank(stream.rank, stream.world_size):
-        yield sample.tokens
-        if sample.position + stream.world_size >= end:
-            return
 
 
 def _spelled(tokens: Tokens, dtype: np.dtype, vocabulary_size: int) -> bytes:
@@ -76,17 +62,3 @@ def _index(length_S: np.ndarray, dtype: np.dtype) -> bytes:
     document_S = np.arange(len(length_S) + 1, dtype=np.int64)
     head = _MAGIC + struct.pack("<QBQQ", _VERSION, _CODES[dtype], len(length_S), len(document_S))
     return head + length_S.tobytes() + pointer_S.tobytes() + document_S.tobytes()
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that gets its name when it is complete."""
-    if path.exists():
-        raise FileExistsError(f"{path} is there already; give another prefix or remove it")
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-        part.rename(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -64,5 +64,9 @@ def test_what_cannot_be_written_leaves_nothing(demo, tmp_path):
         export_megatron(stream, tmp_path / "mix", vocabulary_size=1_000, stop=1_000)
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == []
     (tmp_path / "mix.bin").touch()
-    with pytest.raises(FileExistsError, match=r"mix\.bin is there already; give another prefix or remove it"):
+    with pytest.raises(FileExistsError, match=r"mix\.bin is there already; write to another place or remove it"):
         export_megatron(stream, tmp_path / "mix", vocabulary_size=3_000_000)
+    (tmp_path / "mix.bin").rename(tmp_path / "mix.idx")
+    with pytest.raises(FileExistsError, match=r"mix\.idx is there already"):
+        export_megatron(stream, tmp_path / "mix", vocabulary_size=3_000_000)
+    assert not (tmp_path / "mix.bin").exists()
