@@ -134,7 +134,7 @@ class Mixture:
     components: tuple[Component, ...]
     sequence_length: int
     budget_tokens: int | None = None
-    """Tokens to plan; None is as many as the epoch caps allow, or as the parts with fixed tokens sum to."""
+    """Tokens to plan; None is as many as the caps allow, or as the parts with fixed tokens sum to."""
     seed: int = 0
     groups: tuple[Group, ...] = ()
     phases: tuple[Phase, ...] = ()
@@ -146,6 +146,8 @@ class Mixture:
     allowed_teacher_licences: tuple[str, ...] | None = None
     """Licences that generators of synthetic documents may have; None allows all."""
     continues: Continues | None = None
+    max_exposure: float | None = None
+    """How often a source document may be met at most: itself, its duplicates, and all that was made from any of them."""
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -185,6 +187,10 @@ class Mixture:
         for name, count in counts.items():
             if not (_is_count(count) or (name == "budget_tokens" and count is None)):
                 raise ValueError(f"mixture {self.name!r}: {name} must be an int of at least 1, got {count!r}")
+        if self.max_exposure is not None and not (_is_at_least_zero(self.max_exposure) and self.max_exposure >= 1):
+            raise ValueError(
+                f"mixture {self.name!r}: max_exposure must be a number of at least 1, got {self.max_exposure!r}"
+            )
         if not _is_int(self.seed):
             raise ValueError(f"mixture {self.name!r}: seed must be an int, got {self.seed!r}")
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from corpusmill.mix.apportion import apportion
 from corpusmill.mix.constraints import check_constraints, largest_budget, no_room, over_cap, too_small
 from corpusmill.mix.demand import Demand, demand, group_path
+from corpusmill.mix.exposure import Families, FindFamilies, met_too_often, over_exposed
 from corpusmill.mix.inventory import Inventory
 from corpusmill.mix.mixture import Mixture
 from corpusmill.mix.past import Leaf, Past
@@ -28,12 +29,59 @@ MAX_PERIOD = 1 << 20
 """Longest sum of the phases' periods: 6 MB of index. A longer stream repeats them."""
 
 
-def plan(mixture: Mixture, inventory: Inventory, *, past: Past | None = None) -> Plan:
+def plan(
+    mixture: Mixture, inventory: Inventory, *, past: Past | None = None, find_families: FindFamilies | None = None
+) -> Plan:
     """Return the plan of `mixture` over `inventory`; with `past` the mixture is what comes after it, caps count both.
 
-    Raises ValueError when a component is missing, empty, made with another tokenizer or length, shared by two
-    components, or when a constraint cannot be met.
+    A mixture with `max_exposure` needs `find_families` (`corpusmill.trace.families`). Raises ValueError when a component is
+    missing, empty, made with another tokenizer or length, shared by two components, or when a constraint cannot be met.
     """
+    made = _plan(mixture, inventory, past)
+    if mixture.max_exposure is None:
+        return made
+    if find_families is None:
+        raise ValueError(f"mixture {mixture.name!r} has a max_exposure: find_families must say which documents are kin")
+    families = find_families(made)
+    over = met_too_often(mixture, made, families)
+    if not over:
+        return made
+    shorter = _largest_met(mixture, inventory, past, made, families)
+    if shorter and mixture.budget_tokens is None:
+        return shorter
+    raise ValueError(over_exposed(mixture, made, over, largest=_new_tokens(shorter, past) if shorter else 0))
+
+
+def _largest_met(
+    mixture: Mixture, inventory: Inventory, past: Past | None, made: Plan, families: Sequence[Families]
+) -> Plan | None:
+    """Return the longest plan that keeps to the cap on exposure, by halving; None where no shorter stream does.
+
+    A stream that is too short for one of its components is taken for one that must be longer.
+    """
+    found, least, most = None, 1, _new_tokens(made, past) - 1
+    while least <= most:
+        middle = (least + most) // 2
+        try:
+            tried = _plan(replace(mixture, budget_tokens=middle), inventory, past)
+        except ValueError:
+            least = middle + 1
+            continue
+        if met_too_often(mixture, tried, families):
+            most = middle - 1
+        else:
+            found, least = tried, middle + 1
+    return found
+
+
+def _new_tokens(made: Plan, past: Past | None) -> int:
+    """Return the tokens that a plan has behind its past."""
+    begin = past.position if past else 0
+    stretches = zip(made.starts, made.stretches, strict=False)
+    return sum(sum(phase.planned_tokens) for start, phase in stretches if start >= begin)
+
+
+def _plan(mixture: Mixture, inventory: Inventory, past: Past | None) -> Plan:
     if past:
         past.check(seed=mixture.seed, sequence_length=mixture.sequence_length)
     sources = find_sources(mixture, inventory, past)

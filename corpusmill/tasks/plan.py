@@ -4,6 +4,7 @@ Pins every table snapshot with a tag, so that expiry spares what the plan needs.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from corpusmill.mix.plan import PLAN, Plan, plan_from_table, plan_to_table
 from corpusmill.mix.solve import plan as solve
 from corpusmill.stream.inventory import read_inventory, read_plan, tag_components, tag_plan
 from corpusmill.tasks.task import Job, Outcome, partition_writer, truncate_sample
+from corpusmill.trace.families import family_inputs, find_families
 
 SHOWN = ("component", "weight", "planned_share", "planned_tokens", "planned_sequences", "epochs", "max_epochs")
 
@@ -31,7 +33,8 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {f"{pin.table}|{pin.partition}": pin.content_hash for pin in _inventory(job).pins}
+    kin = {} if _mixture(job).max_exposure is None else {"families": family_inputs(job.lake)}
+    return {f"{pin.table}|{pin.partition}": pin.content_hash for pin in _inventory(job).pins} | kin
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
@@ -42,7 +45,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     if mixture.continues:
         before = read_plan(job.lake, f"{mixture.name}@{mixture.continues.mix_version}")
         past = Past(plan=before, position=mixture.continues.position)
-    planned = solve(mixture, _inventory(job), past=past)
+    planned = solve(mixture, _inventory(job), past=past, find_families=partial(find_families, job.lake))
     rows = plan_to_table(planned)
     tag_components(job.lake, planned)
     with partition_writer(job, attempt, name="plan") as writer:

@@ -58,13 +58,13 @@ ReadParentage = Callable[[], Iterable[pa.Table]]
 def parents(lake: Lake, doc_ids: Collection[str], *, snapshot_ids: SnapshotIds | None = None) -> pa.Table:
     """Return the PARENTAGE of these documents; a curated or unknown one has no row."""
     wanted = pa.array(sorted({*doc_ids}), pa.string())
-    found = [rows.filter(pc.is_in(rows["doc_id"], wanted)) for rows in _parentage(lake, snapshot_ids or {})]
+    found = [rows.filter(pc.is_in(rows["doc_id"], wanted)) for rows in parentage(lake, snapshot_ids or {})]
     return _sorted(pa.concat_tables([PARENTAGE.empty_table(), *found]))
 
 
 def descendants(lake: Lake, doc_ids: Collection[str], *, snapshot_ids: SnapshotIds | None = None) -> pa.Table:
     """Return the DESCENDANTS of these documents in all synthesized tables."""
-    return walk_down(lambda: _parentage(lake, snapshot_ids or {}), doc_ids)
+    return walk_down(lambda: parentage(lake, snapshot_ids or {}), doc_ids)
 
 
 def walk_down(read_parentage: ReadParentage, doc_ids: Collection[str]) -> pa.Table:
@@ -125,7 +125,8 @@ def _born(read_parentage: ReadParentage, newest: pa.Table, *, number: int) -> pa
     return _sorted(joined.append_column("generation", generation).select(DESCENDANTS.names).cast(DESCENDANTS))
 
 
-def _parentage(lake: Lake, snapshot_ids: SnapshotIds) -> Iterator[pa.Table]:
+def parentage(lake: Lake, snapshot_ids: SnapshotIds) -> Iterator[pa.Table]:
+    """Yield the PARENTAGE of all synthesized documents, in tables of any size."""
     names = [name for name in PARENTAGE.names if name not in ("parent_id", "table", "partition")]
     for table in synthesized_tables(lake):
         schema = select_columns(lake.schema(table), [PARTITION_KEY, "parent_ids", *names])

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.mixing_lake import make_lake
-from corpusmill.document import DOCUMENTS, DUPLICATES, SYNTHESIZED
+from corpusmill.document import DOCUMENTS, DUPLICATES, SEQUENCES, SYNTHESIZED
 from corpusmill.lake.files import ShardWriter
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.lake.tables import Lake
+from corpusmill.mix.mixture import Component, Mixture
 
 
 class WrittenLake:
@@ -67,6 +68,20 @@ class WrittenLake:
             for doc_id, better in kept.items()
         ]
         return self.put(table, partition, rows, DUPLICATES)
+
+    def put_sequences(self, dataset: str, partition: str, doc_ids: Sequence[str]) -> int:
+        """Commit a sequence of four tokens for each document."""
+        rows = [
+            {"sequence": number, "tokens": [number] * 4, "doc_ids": [doc_id], "lengths": [4], "starts": [0]}
+            for number, doc_id in enumerate(doc_ids)
+        ]
+        state = {"num_tokens": 4 * len(rows), "tokenizer": "t1", "sequence_length": 4}
+        return self.put(f"tokenized/{dataset}/sequences", partition, rows, SEQUENCES, **state)
+
+    def mixture(self, *datasets: str) -> Mixture:
+        """Return a mixture of equal parts."""
+        components = tuple(Component(name=name, table=f"tokenized/{name}/sequences", weight=1) for name in datasets)
+        return Mixture(name="demo", components=components, sequence_length=4)
 
     def _document(self, dataset: str, snapshot: str, doc_id: str) -> dict[str, Any]:
         return {"doc_id": doc_id, "source": dataset, "snapshot": snapshot, "text": doc_id, "text_hash": f"h-{doc_id}"}
