@@ -56,7 +56,8 @@ def curated_assets(
     """Return curated/<dataset>/extracted, verdicts, signatures, resolution, duplicates and documents, and validation where
     `dedup` takes a share for it.
 
-    `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here.
+    `extract`, `judge` and `dedup` are the parameters of corpusmill.curate and corpusmill.dedup: policy stands here. With
+    `may_fail_whole` among those of `extract` a snapshot passes its gate although none of its records gave a text.
     `drops` adds the tables that it names; an empty one takes all defaults. What `contamination` (fields of
     ContaminationPolicy, and those of ContaminationRules under `rules`) and `urls` (those of UrlPolicy) find is neither
     deduplicated nor a document; they read the tables of `assets.curation_lists`. What `repeated_spans` (fields of

@@ -6,8 +6,11 @@ from assets.asset import lake_asset
 from assets.partitions import snapshots
 
 
-def source_assets(dataset: str, *, description: str) -> list[dg.AssetsDefinition]:
-    """Return sources/<dataset>/records. Where the files lie is a setting: [sources.<dataset>]."""
+def source_assets(dataset: str, *, description: str, may_fail_whole: bool = False) -> list[dg.AssetsDefinition]:
+    """Return sources/<dataset>/records. Where the files lie is a setting: [sources.<dataset>].
+
+    A snapshot of which all records fail does not pass its gate, unless it `may_fail_whole`.
+    """
     return [
         lake_asset(
             ("sources", dataset, "records"),
@@ -16,6 +19,6 @@ def source_assets(dataset: str, *, description: str) -> list[dg.AssetsDefinition
             "A record that cannot be read stays as a row with its failure.",
             deps=[],
             partitions_def=snapshots(dataset),
-            parameters={},
+            parameters={"may_fail_whole": True} if may_fail_whole else {},
         )
     ]

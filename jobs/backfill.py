@@ -52,6 +52,7 @@ query Made($key: AssetKeyInput!, $partitions: [String!]) { assetNodeOrError(asse
 ERRORS = """
 query Errors($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events {
     ... on ExecutionStepFailureEvent { stepKey error { message errorChain { error { message } } } }
+    ... on AssetCheckEvaluationEvent { stepKey evaluation { success description } }
 } } } }
 """
 
@@ -253,13 +254,18 @@ def verify(instance: Instance, state: Mapping[str, Any], ready: Work) -> list[Fa
 
 
 def step_errors(instance: Instance, run_id: str) -> dict[str, str]:
-    """Return the message of each asset whose step failed in a run, without the name of an exception's class."""
+    """Return the message of each asset whose step failed in a run, without the name of an exception's class.
+
+    Of a step that only a check stopped it is what the check says.
+    """
     events = [event for event in instance.ask(ERRORS, id=run_id)["logsForRun"].get("events", []) if event]
+    failed = [event for event in events if not event.get("evaluation", {"success": True})["success"]]
+    told = {event["stepKey"]: event["evaluation"]["description"] for event in failed}
     errors = {}
-    for event in events:
-        error = event["error"]
+    for event in (event for event in events if "error" in event):
+        error, key = event["error"], event["stepKey"]
         innermost = [error["message"], *(one["error"]["message"] for one in error["errorChain"])][-1]
-        errors[event["stepKey"].replace("__", "/")] = EXCEPTION_NAME.sub("", innermost.strip())
+        errors[key.replace("__", "/")] = told.get(key) or EXCEPTION_NAME.sub("", innermost.strip())
     return errors
 
 

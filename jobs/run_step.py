@@ -1,7 +1,7 @@
 """Running a step in this process, recorded in the Dagster instance like any other run, with its progress as lines."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
@@ -68,7 +68,7 @@ def check_success(result: dg.ExecuteInProcessResult, *, what: str) -> None:
 
 
 def _failure_reason(result: dg.ExecuteInProcessResult) -> str:
-    """Return the innermost message of the first failed step of a run."""
+    """Return the innermost message of the first failed step of a run; of one that only a check stopped, what the check says."""
     for event in result.all_events:
         if event.is_step_failure:
             data = event.step_failure_data
@@ -76,5 +76,14 @@ def _failure_reason(result: dg.ExecuteInProcessResult) -> str:
             while error and error.cause:
                 error = error.cause
             described = data.user_failure_data.description if data.user_failure_data else None
-            return described or (error.message.strip() if error else "no reason given")
+            checked = "; ".join(_failed_checks(result, event.step_key))
+            return described or checked or (error.message.strip() if error else "no reason given")
     return "a check failed, or the run ended without a reason; see the run in the UI"
+
+
+def _failed_checks(result: dg.ExecuteInProcessResult, step_key: str | None) -> Iterator[str]:
+    for event in result.all_events:
+        if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION and event.step_key == step_key:
+            check = event.asset_check_evaluation_data
+            if not check.passed and check.blocking:
+                yield f"{check.asset_key.to_user_string()}: {check.description or check.check_name}"

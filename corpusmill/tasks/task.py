@@ -44,6 +44,11 @@ MAX_OVERTAKEN = 5
 GIVE_WAY_SECONDS = 2.0
 """What the other run gets at least, beyond twice the time that this one took."""
 POLL_SECONDS = 0.2
+OF_A_SNAPSHOT = ("records", "extract")
+"""Tasks that read a snapshot's own files. Where all that is in it fails, the files or the settings are wrong, and the gate
+`readable` does not hold."""
+MAY_FAIL_WHOLE = "may_fail_whole"
+"""The parameter of a dataset for which that is nothing wrong; taken out before the task sees its parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,8 @@ class Job:
     report: Report
     again: bool = False
     """Whether the partition is made anew from its inputs alone: what is committed of it may be damaged."""
+    may_fail_whole: bool = False
+    """Whether nothing is wrong where all rows failed."""
 
     def upstream(self, table: str, partition: str | None = None) -> str:
         """Return the content hash of a committed partition; raises PartitionMissingError or GateFailedError."""
@@ -210,19 +217,23 @@ def _open(task: ModuleType, arguments: Mapping[str, Any], report: Report) -> Job
     def report_on_table(message: str, numbers: Mapping[str, Any]) -> None:
         report(f"{table}: {message}", numbers)
 
+    parameters = dict(arguments["parameters"])
+    may_fail_whole = bool(parameters.pop(MAY_FAIL_WHOLE, False))
     return Job(
         settings=settings,
         lake=Lake(settings.lake),
         dataset=arguments["dataset"],
         partition=arguments["partition"],
-        parameters=arguments["parameters"],
-        schema=task.schema(arguments["parameters"]),
+        parameters=parameters,
+        schema=task.schema(parameters),
         report=report_on_table,
+        may_fail_whole=may_fail_whole,
     )
 
 
 def _work(task: ModuleType, job: Job) -> str:
-    return fingerprint({"task": work_version(task.__name__, job.parameters), "inputs": task.inputs(job)})
+    gates = {MAY_FAIL_WHOLE: True} if job.may_fail_whole else {}
+    return fingerprint({"task": work_version(task.__name__, job.parameters), "inputs": task.inputs(job), **gates})
 
 
 def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
@@ -233,6 +244,8 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
         _forget_checkpoints(job.lake, attempt)
     outcome: Outcome = task.run(job, attempt)
     outcome.counts.check()
+    if name in OF_A_SNAPSHOT and not job.may_fail_whole:
+        outcome = replace(outcome, gates={**outcome.gates, "readable": _readable(outcome.counts)})
     if _work(task, job) != work:
         # Nobody knows which version of what changed meanwhile was read: no later run may take this for made.
         work = f"{work}-overtaken"
@@ -252,6 +265,19 @@ def _make(name: str, task: ModuleType, job: Job, work: str) -> dict[str, Any]:
     numbers = {"rows": committed.num_rows, **outcome.counts.told(), "bytes": committed.num_bytes}
     job.report("committed, and nothing of what came in was kept" if is_empty else "committed", numbers)
     return {**result, **_version(committed), "reused": False}
+
+
+def _readable(counts: Counts) -> Gate:
+    """Return the gate that fails where nothing is kept and more failed than was dropped."""
+    if counts.kept or counts.num_failed <= counts.num_dropped:
+        return Gate(passed=True, message="held")
+    return Gate(
+        passed=False,
+        message=(
+            f"none of {counts.rows_in:,} rows can be read: {counts.told()['failed']}. Mend the source or its settings, or "
+            f"let the dataset's module say {MAY_FAIL_WHOLE}=True"
+        ),
+    )
 
 
 def _forget_checkpoints(lake: Lake, attempt: Attempt) -> None:

@@ -223,6 +223,15 @@ def test_a_missing_input_is_named_with_the_command_that_makes_it(corpusmill, tmp
 
 
 @pytest.mark.dagster
+def test_a_snapshot_that_nothing_can_be_read_of_says_why(corpusmill, tmp_path):
+    pages(tmp_path)
+    (tmp_path / "pages" / "2024" / "a.jsonl").write_text("{}\n{}\n")
+    done = corpusmill("materialize", "--assets", "sources/web/records", "--partition", "2024")
+    assert is_told(done, code=1) and len(done.stderr.splitlines()) == 1
+    assert "sources/web/records: readable: none of 2 rows can be read: 2: " in done.stderr
+
+
+@pytest.mark.dagster
 def test_a_mixture_is_a_partition_by_being_named(corpusmill):
     done = corpusmill("materialize", "--assets", "mixed/mixtures/plan", "--partition", "main")
     assert is_told(done, code=1)

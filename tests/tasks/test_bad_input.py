@@ -169,11 +169,12 @@ def test_a_page_whose_sample_is_long_as_json_is_read(tmp_path: Path, character: 
     assert run(settings, task="extract", method="fast")["counts"]["rows_in"] == 1
 
 
-def test_a_snapshot_without_a_readable_text_goes_the_whole_way(tmp_path: Path) -> None:
+def test_a_snapshot_without_a_readable_text_goes_the_whole_way_where_its_dataset_lets_it(tmp_path: Path) -> None:
     put(tmp_path, "a.jsonl", '{"text": null}\n' * 3)
     settings = settings_for(tmp_path, form="jsonl")
     run(settings)
-    extracted = run(settings, task="extract", method="plain", records_per_shard=2)["counts"]
+    allowed = {"method": "plain", "records_per_shard": 2, "may_fail_whole": True}
+    extracted = run(settings, task="extract", **allowed)["counts"]
     assert (extracted["kept"], extracted["failed"]) == (0, {"null_text": 3})
     steps = {
         "judge": {"judge": "web"},
