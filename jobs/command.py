@@ -93,7 +93,7 @@ def _demo(options: argparse.Namespace) -> None:
     from jobs.interruption import ends_on_interrupt
 
     settings = _settings_for_sources()
-    with ends_on_interrupt(Path(settings.state_folder), then="The next `corpusmill demo` goes on from here."):
+    with ends_on_interrupt(Path(settings.state_folder), then="the next `corpusmill demo` goes on from here."):
         run(settings, small=options.small, say=lambda line: print(line, flush=True))
 
 
@@ -209,7 +209,7 @@ def _materialize(options: argparse.Namespace) -> None:
     from jobs.materialize import materialize
 
     settings = _settings_for_sources()
-    with ends_on_interrupt(Path(settings.state_folder), then="The same command goes on from here."):
+    with ends_on_interrupt(Path(settings.state_folder), then="the same command goes on from here."):
         materialize(
             settings,
             assets=options.assets,

@@ -16,6 +16,7 @@ from assets.partitions import MIXTURES as MIXTURE_PARTITIONS
 from assets.partitions import snapshots_name
 from corpusmill.settings import Settings
 from jobs.development import prepare_home
+from jobs.interruption import keep_from_log_watchers
 from jobs.run_step import PROGRESS, Say, line_logger, run_step
 from jobs.sources import told_unread
 from jobs.summary import print_summary
@@ -63,6 +64,7 @@ def run_way(settings: Settings, *, say: Say = print) -> int:
     os.environ["DAGSTER_HOME"] = str(home)
     definitions = dg.Definitions.merge(front_door.build(settings), dg.Definitions(loggers={PROGRESS: line_logger(say)}))
     with dg.DagsterInstance.get() as instance, ExitStack() as stack:
+        keep_from_log_watchers(instance)
         everything = front_door.way_assets()
         if line := told_unread(settings, {asset.key.path[1] for asset in everything}):
             say(line)

@@ -9,13 +9,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from corpusmill.engines.lease import ask_to_end, end_unheld
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
 
 PATIENCE_SECONDS = 20.0
 """What the work gets to end in good order, and then the engines to end."""
@@ -26,7 +30,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def ends_on_interrupt(state_folder: Path, *, then: str) -> Iterator[None]:
     """Turn an interrupt of the block into KeyboardInterrupt once the engines that nobody else holds have ended.
 
-    `then` says how to go on. A second Ctrl-C, or work that does not end within PATIENCE_SECONDS, ends this process at once.
+    `then` says how to go on, as the end of a sentence. A second Ctrl-C, or work that does not end within PATIENCE_SECONDS,
+    ends this process at once.
     """
     from dagster import DagsterExecutionInterruptedError
 
@@ -35,7 +40,11 @@ def ends_on_interrupt(state_folder: Path, *, then: str) -> Iterator[None]:
             yield
         except (KeyboardInterrupt, DagsterExecutionInterruptedError):
             left = end_unheld(state_folder, wait_seconds=PATIENCE_SECONDS)
-            _say(f"Still ending: {', '.join(left)}" if left else f"Ended. {then}")
+            _say(
+                f"Still ending: {', '.join(left)}"
+                if left
+                else f"Ended. Finished shards and partitions are kept: {then}"
+            )
             raise KeyboardInterrupt from None
 
 
@@ -53,6 +62,28 @@ def interrupted_by_signals(*, told: str = "") -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def keep_from_log_watchers(instance: "DagsterInstance") -> None:
+    """Let the programs by which Dagster mirrors what a step prints start deaf to Ctrl-C, which reaches all of a terminal's.
+
+    Each would end with a stack trace on it. Dagster ends them with the step.
+    """
+    manager = instance.compute_log_manager
+    capture = manager.capture_logs
+
+    @contextmanager
+    def capture_deaf(log_key: Sequence[str]) -> Iterator[Any]:
+        with ExitStack() as stack:
+            # What a program is started with stays blocked in it; here it is only put off.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                captured = stack.enter_context(capture(log_key))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            yield captured
+
+    manager.capture_logs = capture_deaf  # type: ignore[method-assign]
 
 
 @contextmanager

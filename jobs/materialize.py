@@ -14,6 +14,7 @@ from corpusmill.read.folders import snapshot_names
 from corpusmill.settings import Settings
 from jobs.asset_graph import near, select_assets
 from jobs.development import prepare_home
+from jobs.interruption import keep_from_log_watchers
 from jobs.run_step import PROGRESS, Say, check_success, line_logger
 from jobs.sources import told_unread
 
@@ -34,6 +35,7 @@ def materialize(
     if line := told_unread(settings, {key.path[1] for key in known.values()}):
         say(line)
     with dg.DagsterInstance.get() as instance:
+        keep_from_log_watchers(instance)
         sets = {dynamic_set(graph.get(key).partitions_def) for key in keys}
         _add_partition(settings, instance, partition, sets)
         for key in keys:

@@ -49,11 +49,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def running(folder: Path) -> "subprocess.Popen[str]":
-    """Start the command and return it once its step is at work."""
+    """Start the command as a terminal does, with a process group of its own, and return it once its step is at work."""
     command = [sys.executable, "-m", "jobs.command", *COMMAND]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=folder, process_group=0, **pipes)
     wait_for((folder / "at-work").exists)
     return process
+
+
+def watchers(process: "subprocess.Popen[str]") -> list[psutil.Process]:
+    """Return the programs by which Dagster mirrors what a step prints, that have come to wait."""
+    children = psutil.Process(process.pid).children()
+    return [one for one in children if "watch_orphans" in str(one.cmdline()) and one.status() == psutil.STATUS_SLEEPING]
 
 
 def is_hosted(folder: Path) -> bool:
@@ -65,13 +72,15 @@ def test_control_c_is_answered_at_once_and_ends_engines_that_nobody_holds(folder
     with lease("toy_service", ENGINE, state_folder=folder / ".corpusmill"):
         pass
     process = running(folder)
-    process.send_signal(signal.SIGINT)
+    wait_for(lambda: len(watchers(process)) == 2)
+    os.killpg(process.pid, signal.SIGINT)
     asked = time.monotonic()
     assert process.stderr.readline().startswith("Interrupted: ending the run and its engines.")
     assert time.monotonic() - asked < 2
     out, err = process.communicate(timeout=60)
     assert time.monotonic() - asked < 15
-    assert (process.returncode, err) == (130, "Ended. The same command goes on from here.\n"), out
+    said = "Ended. Finished shards and partitions are kept: the same command goes on from here.\n"
+    assert (process.returncode, err) == (130, said), out
     assert not is_hosted(folder)
 
 
