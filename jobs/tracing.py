@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from corpusmill.lake.tables import Lake
 from corpusmill.stream.inventory import read_plan
+from corpusmill.stream.live import standing
 from corpusmill.trace.difference import Difference, difference, find_version
 from corpusmill.trace.document import Document
 from corpusmill.trace.explain import MixTracer, TracedSequence
@@ -38,7 +39,7 @@ def print_licences(
     as_json: bool,
 ) -> bool:
     """Print the licences of a mix and return whether they are allowed."""
-    flow = mix_licences(lake, read_plan(lake, mix))
+    flow = mix_licences(lake, standing(lake, read_plan(lake, mix)))
     _print_table(
         flow if as_json else flow.drop_columns("table"), as_json=as_json, nothing=f"Mix {mix} reads no tokens."
     )
@@ -52,7 +53,7 @@ def print_licences(
 
 def print_exposure(lake: Lake, mix: str, *, doc_ids: Sequence[str], num_positions: int | None, as_json: bool) -> None:
     """Print how often a run meets documents."""
-    found = exposure(lake, read_plan(lake, mix), doc_ids, num_positions=num_positions)
+    found = exposure(lake, standing(lake, read_plan(lake, mix)), doc_ids, num_positions=num_positions)
     _print_table(found, as_json=as_json, nothing="The run meets none of them, and nothing that was made from them.")
     for doc_id in [] if as_json else doc_ids:
         ours = [row for row in found.to_pylist() if row["asked_id"] == doc_id]

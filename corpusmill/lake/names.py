@@ -54,6 +54,11 @@ def report_directory(table: str, partition: str) -> str:
     return f"reports/{check_table(table)}/{partition_segment(partition)}"
 
 
+def log_directory(table: str, partition: str) -> str:
+    """Return the key prefix of what was decided while the partition was read, for good, without a trailing slash."""
+    return f"logs/{check_table(table)}/{partition_segment(partition)}"
+
+
 def table_identifier(table: str) -> tuple[str, ...]:
     """Return the Iceberg identifier: namespace parts, then the table's own name."""
     return tuple(check_table(table).split("/"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corpusmill.mix.kinds import check_kinds
+from corpusmill.mix.live import Live
 from corpusmill.mix.sparse_json import to_sparse_json
 from corpusmill.mix.upsampling import Upsampling
 
@@ -42,6 +43,8 @@ class Component:
     """Whether its documents were generated: counted against the mixture's `synthetic_share`."""
     upsampling: Upsampling | None = None
     """How its quality or duplicate buckets share its tokens; each is then planned as `<component>:<bucket>`."""
+    live: Live | None = None
+    """For a component that is still being made while it is read: what it will hold, and what is done until then."""
 
     def __post_init__(self) -> None:
         check_kinds(self, what=f"component {self.name!r}")
@@ -67,6 +70,11 @@ class Component:
             raise ValueError(
                 f"component {self.name!r}: partitions must be different names, got {self.partitions}; "
                 "leave them out to read all"
+            )
+        if self.live and (self.upsampling or self.max_epochs != 1 or self.min_epochs):
+            raise ValueError(
+                f"component {self.name!r} is live, so it is read once as it comes: leave out upsampling, min_epochs and "
+                f"max_epochs, got {self.upsampling}, {self.min_epochs:g} and {self.max_epochs:g}"
             )
 
 
@@ -148,6 +156,9 @@ class Mixture:
     continues: Continues | None = None
     max_exposure: float | None = None
     """How often a source document may be met at most: itself, its duplicates, and all that was made from any of them."""
+    live_window: int | None = None
+    """Positions after which a live component that is short is looked for again; None is a thousandth of the stream, 256 at
+    least."""
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -156,6 +167,7 @@ class Mixture:
             raise ValueError(f"mixture {self.name!r}: needs components with different names, got {names}")
         self._check_groups()
         self._check_weights()
+        self._check_live()
         bounds = self.synthetic_share
         if bounds is not None and not (_is_pair(bounds) and 0 <= bounds[0] <= bounds[1] <= 1):
             raise ValueError(f"mixture {self.name!r}: synthetic_share must be two shares from 0 to 1, got {bounds}")
@@ -169,9 +181,12 @@ class Mixture:
     @property
     def tables(self) -> list[str]:
         """The tables that its components read."""
-        buckets = [(one.table, one.upsampling.buckets) for one in self.components if one.upsampling]
-        plain = [one.table for one in self.components if not one.upsampling]
-        return sorted({*plain, *(bucket.table or table for table, held in buckets for bucket in held)})
+        return sorted({table for one in self.components for table in _tables(one)})
+
+    @property
+    def pinned_tables(self) -> list[str]:
+        """The tables of which its plan pins partitions: those that not only live components read."""
+        return sorted({table for one in self.components if not one.live for table in _tables(one)})
 
     def _check_kinds(self) -> None:
         if not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
@@ -183,9 +198,9 @@ class Mixture:
             given = getattr(self, name)
             if not isinstance(given, tuple | list) or not all(isinstance(one, kind) for one in given):
                 raise ValueError(f"mixture {self.name!r}: {name} must be a tuple of {kind.__name__}, got {given!r}")
-        counts = {"sequence_length": self.sequence_length, "budget_tokens": self.budget_tokens}
-        for name, count in counts.items():
-            if not (_is_count(count) or (name == "budget_tokens" and count is None)):
+        optional = {"budget_tokens": self.budget_tokens, "live_window": self.live_window}
+        for name, count in {"sequence_length": self.sequence_length, **optional}.items():
+            if not (_is_count(count) or (name in optional and count is None)):
                 raise ValueError(f"mixture {self.name!r}: {name} must be an int of at least 1, got {count!r}")
         if self.max_exposure is not None and not (_is_at_least_zero(self.max_exposure) and self.max_exposure >= 1):
             raise ValueError(
@@ -237,6 +252,28 @@ class Mixture:
                     f"no group is named; there are {sorted(known)}"
                 )
 
+    def _check_live(self) -> None:
+        live = [one for one in self.components if one.live]
+        if live and self.continues:
+            raise ValueError(
+                f"mixture {self.name!r}: a mixture that continues another cannot have live components, got "
+                f"{[one.name for one in live]}; name what they hold by now as components of their own"
+            )
+        if live and self.max_exposure is not None:
+            raise ValueError(
+                f"mixture {self.name!r}: max_exposure cannot be promised of live components, whose documents are not known "
+                f"yet; leave it out, or {[one.name for one in live]}"
+            )
+        if len(live) == len(self.components):
+            raise ValueError(f"mixture {self.name!r}: needs a component that is not live, got only live ones")
+        lenders = [one.name for one in self.components if not one.live and not one.upsampling]
+        for one in live:
+            if one.live and (unfit := sorted({*one.live.lenders} - {*lenders})):
+                raise ValueError(
+                    f"mixture {self.name!r}: {one.name!r} cannot borrow from {unfit}: lenders are components that are not "
+                    f"live and have no upsampling; there are {lenders}"
+                )
+
     def to_json(self) -> dict[str, Any]:
         return to_sparse_json(self)
 
@@ -260,7 +297,15 @@ def _component_from_json(value: Mapping[str, Any]) -> Component:
         given["partitions"] = tuple(given["partitions"])
     if given.get("upsampling") is not None:
         given["upsampling"] = Upsampling.from_json(given["upsampling"])
+    if given.get("live") is not None:
+        given["live"] = Live(**{**given["live"], "lenders": tuple(given["live"].get("lenders", ()))})
     return Component(**given)
+
+
+def _tables(component: Component) -> list[str]:
+    if component.upsampling is None:
+        return [component.table]
+    return [bucket.table or component.table for bucket in component.upsampling.buckets]
 
 
 def _is_at_least_zero(value: object) -> bool:

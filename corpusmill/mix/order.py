@@ -12,6 +12,7 @@ plus log2 of the number of stretches where they change.
 Legend: T = positions asked, M = positions of all periods, C = components, F = stretches.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,9 @@ from corpusmill.mix.permutation import (
 )
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
+_MARK = 4096
+"""Positions of periods after which what came so far is kept, so that counting takes no longer than as many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +86,32 @@ class Order:
         _locate(position_T, stretches, periods, self.num_sequences_C, (key, self.block_sequences), found_3T)
         return Located(component_T=found_3T[0], epoch_T=found_3T[1], index_T=found_3T[2])
 
+    def draws(self, position_T: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the component of every position, and how often it came before."""
+        found_2T = np.empty((2, len(position_T)), np.int64)
+        stretches = (self.start_F, self.first_F, self.weights_FC.sum(axis=1), self.weights_FC, self.drawn_FC)
+        _draw(position_T, stretches, (self.chosen_M, self.rank_M), found_2T)
+        return found_2T[0], found_2T[1]
+
     def count(self, num_positions: int) -> IntArray:
         """Return how many of the first `num_positions` belong to each component."""
         number = int(np.searchsorted(self.start_F, num_positions, side="right")) - 1
-        weights_C, first = self.weights_FC[number], self.first_F[number]
+        weights_C, first = self.weights_FC[number], int(self.first_F[number])
         periods, rest = divmod(num_positions - int(self.start_F[number]), int(weights_C.sum()))
-        tail_C = np.bincount(self.chosen_M[first : first + rest], minlength=len(weights_C))
-        return self.drawn_FC[number] + periods * weights_C + tail_C
+        return self.drawn_FC[number] + periods * weights_C + self._chosen(first + rest) - self._chosen(first)
+
+    def _chosen(self, stop: int) -> IntArray:
+        mark = stop // _MARK
+        return self._marks[mark] + np.bincount(self.chosen_M[mark * _MARK : stop], minlength=self.weights_FC.shape[1])
+
+    @functools.cached_property
+    def _marks(self) -> IntArray:
+        num_components = self.weights_FC.shape[1]
+        parts = [
+            np.bincount(self.chosen_M[start : start + _MARK], minlength=num_components)
+            for start in range(0, len(self.chosen_M), _MARK)
+        ]
+        return np.cumsum([np.zeros(num_components, np.int64), *parts], axis=0)
 
 
 def build_order(
@@ -231,3 +254,16 @@ def _locate(position_T: Any, stretches: Any, periods: Any, num_sequences_C: Any,
         found_3T[0, i] = component
         found_3T[1, i] = kept_C7[component, 0]
         found_3T[2, i] = blocks_CS[component, slot] * block + rest
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _draw(position_T: Any, stretches: Any, periods: Any, found_2T: Any) -> None:
+    start_F, first_F, period_F, weights_FC, drawn_FC = stretches
+    chosen_M, rank_M = periods
+    for i in range(len(position_T)):
+        stretch = np.searchsorted(start_F, position_T[i], side="right") - 1
+        turn, rest = divmod(position_T[i] - start_F[stretch], period_F[stretch])
+        step = first_F[stretch] + rest
+        component = chosen_M[step]
+        found_2T[0, i] = component
+        found_2T[1, i] = drawn_FC[stretch, component] + turn * weights_FC[stretch, component] + rank_M[step]

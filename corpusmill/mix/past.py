@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from corpusmill.mix.apportion import apportion, exact
 from corpusmill.mix.inventory import Inventory, PartitionPin, matching
+from corpusmill.mix.live import Live
 from corpusmill.mix.order import IntArray
 from corpusmill.mix.plan import Amendment, Plan, PlannedPhase
 
@@ -36,6 +37,10 @@ class Leaf:
     language: str | None = None
     is_synthetic: bool = False
     is_bucket: bool = False
+    live: Live | None = None
+    """Where it is still being made; its pins are then one that stands for all that it will hold."""
+    partitions: tuple[str, ...] | None = None
+    """Those asked for, where it is live."""
     drawn: int = 0
     """Sequences that were read before the plan begins."""
 
@@ -65,6 +70,11 @@ class Past:
             raise ValueError(
                 f"mix {self.plan.mix}@{self.plan.version} has positions 1 to {self.plan.num_positions} to change weights "
                 f"at, got {self.position}"
+            )
+        if self.plan.is_live:
+            raise ValueError(
+                f"mix {self.plan.mix}@{self.plan.version} has live components, whose stream is decided as it is read; its "
+                "weights cannot be changed: make a new mix of what they hold"
             )
 
     @functools.cached_property

@@ -19,6 +19,7 @@ import pyarrow as pa
 from corpusmill.document import PLACE
 from corpusmill.fingerprint import fingerprint
 from corpusmill.mix.inventory import PartitionPin
+from corpusmill.mix.live import Promise
 from corpusmill.mix.order import Order, Stretch, build_order
 from corpusmill.mix.sparse_json import to_sparse_json
 
@@ -86,14 +87,18 @@ class PlannedComponent:
     language: str | None = None
     is_synthetic: bool = False
     min_epochs: float = 0.0
+    live: Promise | None = None
+    """For a component that is still being made: it pins nothing."""
+    snapshot_id: int | None = None
+    """For what arrived of a live component: the version of its table in which it was seen."""
 
     @property
     def num_sequences(self) -> int:
-        return sum(pin.num_sequences for pin in self.pins)
+        return self.live.num_sequences if self.live else sum(pin.num_sequences for pin in self.pins)
 
     @property
     def num_tokens(self) -> int:
-        return sum(pin.num_tokens for pin in self.pins)
+        return self.live.num_tokens if self.live else sum(pin.num_tokens for pin in self.pins)
 
     @property
     def epochs(self) -> float:
@@ -145,6 +150,13 @@ class Plan:
     """The versions that this one goes on from, oldest first."""
     allowed_licences: tuple[str, ...] | None = None
     allowed_teacher_licences: tuple[str, ...] | None = None
+    live_window: int = 0
+    """Positions that are decided at a time while a live component is short; 0 in a plan without live ones."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has components that are still being made, so that its stream is decided as it is read."""
+        return any(component.live for component in self.components)
 
     @property
     def planned_tokens(self) -> int:
@@ -201,7 +213,13 @@ class Plan:
     def from_json(cls, value: Mapping[str, Any]) -> "Plan":
         given = dict(value)
         given["components"] = tuple(
-            PlannedComponent(**{**item, "pins": tuple(PartitionPin(**pin) for pin in item["pins"])})
+            PlannedComponent(
+                **{
+                    **item,
+                    "pins": tuple(PartitionPin(**pin) for pin in item["pins"]),
+                    "live": _promise(item.get("live")),
+                }
+            )
             for item in value["components"]
         )
         given["phases"] = tuple(
@@ -219,6 +237,19 @@ class Plan:
             if given.get(name) is not None:
                 given[name] = tuple(given[name])
         return cls(**given)
+
+
+def _promise(value: Mapping[str, Any] | None) -> Promise | None:
+    if value is None:
+        return None
+    partitions = value.get("partitions")
+    return Promise(
+        **{
+            **value,
+            "lenders": tuple(value.get("lenders", ())),
+            "partitions": None if partitions is None else tuple(partitions),
+        }
+    )
 
 
 def plan_to_table(plan: Plan) -> pa.Table:

@@ -1,10 +1,12 @@
 """What a plan's stream really gives: its order walked from the first position to the last, in true tokens.
 
 The plan counts on sequences of mean fullness; this counts each one that is read. Costs about 100 ns a position, and
-four bytes of memory a sequence.
+four bytes of memory a sequence. Of a plan with live components it is told what is decided: each one's arrivals together,
+against what was planned for the same positions.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +14,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
+from corpusmill.mix.decided import DecidedPlan
 from corpusmill.mix.plan import Plan
 
 REPORT = pa.schema(
@@ -53,32 +56,37 @@ def realise(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> 
     Raises ValueError when a component has other sequences or tokens than the plan pinned.
     """
     _check(plan, tokens_per_sequence)
-    drawn_FC, tokens_FC, distance_C = _walk(plan, tokens_per_sequence)
+    planned, owner_K = _planned(plan)
+    drawn_FC, tokens_FC, distance_C = _walk(plan, planned, owner_K, tokens_per_sequence)
     drawn_C, tokens_C = drawn_FC.sum(axis=0), tokens_FC.sum(axis=0)
-    total = int(tokens_C.sum())
+    sequences_K, held_K = zip(*((one.num_sequences, one.num_tokens) for one in plan.components), strict=True)
+    num_sequences_C, num_tokens_C = (
+        np.bincount(owner_K, weights=one, minlength=len(drawn_C)).astype(np.int64) for one in (sequences_K, held_K)
+    )
+    total = max(1, int(tokens_C.sum()))
     rows = [
         {
             "mix": plan.mix,
             "mix_version": plan.version,
             "component": component.name,
             "table": component.table,
-            "planned_share": component.planned_tokens / plan.planned_tokens,
+            "planned_share": component.planned_tokens / max(1, planned.planned_tokens),
             "realised_share": int(tokens_C[number]) / total,
             "planned_tokens": component.planned_tokens,
             "realised_tokens": int(tokens_C[number]),
             "planned_sequences": component.planned_sequences,
             "realised_sequences": int(drawn_C[number]),
-            "num_sequences": component.num_sequences,
-            "num_tokens": component.num_tokens,
-            "epochs": int(drawn_C[number]) / component.num_sequences,
-            "fill": component.num_tokens / (component.num_sequences * plan.sequence_length),
+            "num_sequences": int(num_sequences_C[number]),
+            "num_tokens": int(num_tokens_C[number]),
+            "epochs": int(drawn_C[number]) / max(1, int(num_sequences_C[number])),
+            "fill": int(num_tokens_C[number]) / max(1, int(num_sequences_C[number]) * plan.sequence_length),
             "prefix_distance": float(distance_C[number]),
             "group": component.group,
             "language": component.language,
             "is_synthetic": component.is_synthetic,
             "phase_tokens": tokens_FC[:, number].tolist(),
         }
-        for number, component in enumerate(plan.components)
+        for number, component in enumerate(planned.components)
     ]
     return pa.Table.from_pylist(rows, schema=REPORT)
 
@@ -93,7 +101,7 @@ def phase_rows(plan: Plan, report: pa.Table) -> list[dict[str, Any]]:
     """Return a row for each phase: where it begins, how long it is, and the shares of tokens that came, as one text."""
     names, tokens_CF = report["component"].to_pylist(), report["phase_tokens"].to_pylist()
     rows = []
-    for number, (phase, start) in enumerate(zip(plan.stretches, plan.starts, strict=False)):
+    for number, (phase, start) in enumerate(zip(_planned(plan)[0].stretches, plan.starts, strict=False)):
         tokens = {name: of_phase[number] for name, of_phase in zip(names, tokens_CF, strict=True)}
         total = sum(tokens.values()) or 1
         rows.append(
@@ -120,7 +128,7 @@ def tokens_by_language(report: pa.Table) -> dict[str, int]:
 def synthetic_share(report: pa.Table) -> float:
     """Return the share of realised tokens that synthetic components gave."""
     rows = report.select(["is_synthetic", "realised_tokens"]).to_pylist()
-    total = sum(row["realised_tokens"] for row in rows)
+    total = max(1, sum(row["realised_tokens"] for row in rows))
     return sum(row["realised_tokens"] for row in rows if row["is_synthetic"]) / total
 
 
@@ -134,20 +142,39 @@ def _check(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> N
             )
 
 
-def _walk(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> tuple[Any, Any, Any]:
+def _planned(plan: Plan) -> tuple[Plan, np.ndarray[Any, Any]]:
+    """Return what the realised is to be held against, and to which of its components each of the plan's belongs."""
+    if not isinstance(plan, DecidedPlan):
+        return plan, np.arange(len(plan.components))
+    decided = plan.decided
+    counts = decided.order.count(decided.position).tolist()
+    components = tuple(
+        one
+        if plan.is_whole
+        else replace(one, planned_sequences=count, planned_tokens=count * one.num_tokens // one.num_sequences)
+        for one, count in zip(decided.plan.components, counts, strict=True)
+    )
+    owner_K = np.array([decided.slot_of(column) for column in range(len(plan.components))])
+    return replace(decided.plan, components=components, phases=decided.plan.stretches), owner_K
+
+
+def _walk(
+    plan: Plan, planned: Plan, owner_K: np.ndarray[Any, Any], tokens_per_sequence: Sequence[np.ndarray[Any, Any]]
+) -> tuple[Any, Any, Any]:
     """Return, per stretch and component, sequences and tokens that came, and per component the worst prefix."""
     order = plan.order()
     sizes = [len(tokens) for tokens in tokens_per_sequence]
-    offset_C = np.cumsum(sizes) - sizes
+    offset_K = np.cumsum(sizes) - sizes
     tokens_S = np.concatenate(tokens_per_sequence).astype(np.int32)
-    drawn_FC, tokens_FC = np.zeros((2, len(plan.stretches), len(sizes)), np.int64)
-    distance_C = np.zeros(len(sizes))
-    for number, (begin, end) in enumerate(pairwise(plan.starts)):
+    drawn_FC, tokens_FC = np.zeros((2, len(planned.stretches), len(planned.components)), np.int64)
+    distance_C = np.zeros(len(planned.components))
+    for number, (begin, end) in enumerate(pairwise(planned.starts)):
+        weights_C = np.asarray(planned.stretches[number].order_weights, np.int64)
         sums = (drawn_FC[number], tokens_FC[number], distance_C)
-        for start in range(begin, end, _STEP):
-            found = order.locate(np.arange(start, min(start + _STEP, end)))
-            held_T = tokens_S[offset_C[found.component_T] + found.index_T]
-            _add_up(found.component_T, held_T, order.weights_FC[number], start - begin, sums)
+        for start in range(begin, min(end, plan.num_positions), _STEP):
+            found = order.locate(np.arange(start, min(start + _STEP, end, plan.num_positions)))
+            held_T = tokens_S[offset_K[found.component_T] + found.index_T]
+            _add_up(owner_K[found.component_T], held_T, weights_C, start - begin, sums)
     return drawn_FC, tokens_FC, distance_C
 
 

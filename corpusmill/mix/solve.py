@@ -8,7 +8,7 @@ Tokens are parted exactly (largest remainders) phase by phase; sequences of a ph
 so that it ends exactly on its integer weights. All arithmetic is exact; 200 components take well under a second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from corpusmill.mix.constraints import check_constraints, largest_budget, no_roo
 from corpusmill.mix.demand import Demand, demand, group_path
 from corpusmill.mix.exposure import Families, FindFamilies, met_too_often, over_exposed
 from corpusmill.mix.inventory import Inventory
+from corpusmill.mix.live import Promise
 from corpusmill.mix.mixture import Mixture
 from corpusmill.mix.past import Leaf, Past
 from corpusmill.mix.plan import Plan, PlannedComponent, PlannedPhase
@@ -27,6 +28,8 @@ BLOCK_BYTES = 16 << 20
 
 MAX_PERIOD = 1 << 20
 """Longest sum of the phases' periods: 6 MB of index. A longer stream repeats them."""
+
+_LIVE_WINDOW = 256
 
 
 def plan(
@@ -172,10 +175,11 @@ def _joined(
         leaves = [leaves[number] for number in numbers]
         phases = past.renamed([_reordered(phase, numbers) for phase in phases])
         before = past.phases(len(leaves))
-    found = {leaf.pins[0].table for leaf in leaves} & {*inventory.snapshots}
+    found = {leaf.pins[0].table for leaf in leaves if not leaf.live} & {*inventory.snapshots}
     snapshots = {table: inventory.snapshots[table] for table in sorted(found)}
     has_phases = bool(mixture.phases or past)
-    return Plan(
+    numbers_by_name = {leaf.name: number for number, leaf in enumerate(leaves)}
+    made = Plan(
         mix=mixture.name,
         seed=mixture.seed,
         sequence_length=mixture.sequence_length,
@@ -183,7 +187,9 @@ def _joined(
         block_sequences=max(1, BLOCK_BYTES // (4 * mixture.sequence_length)),
         components=tuple(
             replace(
-                _component(mixture, leaf, [phase.planned_tokens[number] for phase in (*before, *phases)]),
+                _component(
+                    mixture, leaf, [phase.planned_tokens[number] for phase in (*before, *phases)], numbers_by_name
+                ),
                 planned_sequences=leaf.drawn + sum(_num_drawn(phase, number) for phase in phases),
                 order_weight=0 if has_phases else phases[0].order_weights[number],
             )
@@ -195,15 +201,18 @@ def _joined(
         allowed_licences=mixture.allowed_licences,
         allowed_teacher_licences=mixture.allowed_teacher_licences,
     )
+    if not made.is_live:
+        return made
+    return replace(made, live_window=mixture.live_window or max(_LIVE_WINDOW, made.num_positions // 1000))
 
 
-def _component(mixture: Mixture, leaf: Leaf, tokens_F: Sequence[int]) -> PlannedComponent:
+def _component(mixture: Mixture, leaf: Leaf, tokens_F: Sequence[int], numbers: Mapping[str, int]) -> PlannedComponent:
     return PlannedComponent(
         name=leaf.name,
         table=leaf.pins[0].table,
         weight=leaf.weight,
         max_epochs=leaf.max_epochs,
-        pins=leaf.pins,
+        pins=() if leaf.live else leaf.pins,
         planned_tokens=sum(tokens_F),
         planned_sequences=0,
         order_weight=0,
@@ -211,6 +220,18 @@ def _component(mixture: Mixture, leaf: Leaf, tokens_F: Sequence[int]) -> Planned
         language=leaf.language,
         is_synthetic=leaf.is_synthetic,
         min_epochs=leaf.min_epochs,
+        live=_promise(leaf, numbers),
+    )
+
+
+def _promise(leaf: Leaf, numbers: Mapping[str, int]) -> Promise | None:
+    if leaf.live is None:
+        return None
+    return Promise(
+        num_sequences=leaf.num_sequences,
+        num_tokens=leaf.num_tokens,
+        lenders=tuple(numbers[name] for name in leaf.live.lenders),
+        partitions=leaf.partitions,
     )
 
 

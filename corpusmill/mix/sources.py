@@ -75,6 +75,8 @@ class Source:
                 language=self.component.language,
                 is_synthetic=self.component.is_synthetic,
                 is_bucket=upsampling is not None,
+                live=self.component.live,
+                partitions=self.component.partitions if self.component.live else None,
                 drawn=self.drawn[number],
             )
 
@@ -91,7 +93,10 @@ def find_sources(mixture: Mixture, inventory: Inventory, past: Past | None) -> l
 
     Raises ValueError for one that is missing, empty, packed to another length or by another tokenizer, or read twice.
     """
-    sources = [_find(inventory, past, number, one) for number, one in enumerate(mixture.components)]
+    numbered = list(enumerate(mixture.components))
+    found = {number: _find(inventory, past, number, one) for number, one in numbered if not one.live}
+    tokenizer = next(pin.tokenizer for source in found.values() for held in source.pins for pin in held)
+    sources = [found.get(number) or _promised(mixture, tokenizer, number, one) for number, one in numbered]
     named = {
         name: held for source in sources for name, held in zip(leaf_names(source.component), source.pins, strict=True)
     }
@@ -117,6 +122,22 @@ def _find(inventory: Inventory, past: Past | None, number: int, component: Compo
         raise ValueError(f"component {component.name!r} cannot be read: {error}") from error
     drawn = tuple(past.drawn.get(name, 0) if past else 0 for name in names)
     return Source(number=number, component=component, pins=tuple(pins), drawn=drawn)
+
+
+def _promised(mixture: Mixture, tokenizer: str, number: int, component: Component) -> Source:
+    """Return a live component as if all that it will hold were one partition, without a name, of full sequences."""
+    assert component.live is not None
+    tokens = component.live.expected_tokens
+    pin = PartitionPin(
+        table=component.table,
+        partition="",
+        content_hash="",
+        num_sequences=-(-tokens // mixture.sequence_length),
+        num_tokens=tokens,
+        tokenizer=tokenizer,
+        sequence_length=mixture.sequence_length,
+    )
+    return Source(number=number, component=component, pins=((pin,),), drawn=(0,))
 
 
 def _check_pins(mixture: Mixture, named: dict[str, Pins]) -> None:
@@ -152,7 +173,8 @@ def _check_tokenizer(mixture: Mixture, named: dict[str, Pins]) -> None:
 def _check_disjoint(named: dict[str, Pins]) -> None:
     owners: dict[tuple[str, str], str] = {}
     for name, held in named.items():
-        for pin in held:
+        # What is live has no partition yet: it takes those that nobody else reads.
+        for pin in (pin for pin in held if pin.partition):
             owner = owners.setdefault((pin.table, pin.partition), name)
             if owner != name:
                 raise ValueError(

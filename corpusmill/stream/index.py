@@ -69,13 +69,27 @@ def open_components(lake: Lake, plan: Plan) -> list[ComponentIndex]:
 
     Raises ComponentChangedError, before anything is read, when a pinned partition is not there with the pinned content.
     """
-    return [_open_component(lake, component, plan) for component in plan.components]
+    return [open_component(lake, component, plan) for component in plan.components]
+
+
+def open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> ComponentIndex:
+    """Return the index of one component, as `open_components` does."""
+    files = _pinned_files(lake, component, plan)
+    with ThreadPoolExecutor(_READERS) as readers:
+        found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
+    groups = sorted(
+        (group for groups in found for group in groups), key=lambda group: (group.partition, group.first_sequence)
+    )
+    _check_groups(component, groups)
+    return ComponentIndex(
+        groups=tuple(groups), starts=np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
+    )
 
 
 def read_token_counts(lake: Lake, plan: Plan) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """Return how many tokens each sequence of each component holds, in the order in which the stream numbers them."""
     return [
-        np.concatenate([_row_tokens(lake.store, group) for group in index.groups])
+        np.concatenate([np.zeros(0, np.int64), *(_row_tokens(lake.store, group) for group in index.groups)])
         for index in open_components(lake, plan)
     ]
 
@@ -100,19 +114,6 @@ def read_row_groups(store: Store, groups: Sequence[RowGroup], columns: Sequence[
         raise ComponentChangedError(f"row groups {spelled} of {path} cannot be read: {error}") from error
 
 
-def _open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> ComponentIndex:
-    files = _pinned_files(lake, component, plan)
-    with ThreadPoolExecutor(_READERS) as readers:
-        found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
-    groups = sorted(
-        (group for groups in found for group in groups), key=lambda group: (group.partition, group.first_sequence)
-    )
-    _check_groups(component, groups)
-    return ComponentIndex(
-        groups=tuple(groups), starts=np.cumsum([0, *(group.num_rows for group in groups)], dtype=np.int64)
-    )
-
-
 def _pinned_files(lake: Lake, component: PlannedComponent, plan: Plan) -> list[DataFileRef]:
     """Return the files of the partitions as they were pinned: the committed ones, or when they are others the old ones."""
     # A partition without sequences has nothing to be found.
@@ -124,7 +125,7 @@ def _pinned_files(lake: Lake, component: PlannedComponent, plan: Plan) -> list[D
     held = {pin.partition for pin in unchanged}
     changed = [pin for pin in pins if pin.partition not in held]
     return [ref for ref in files if ref.partition in held] + [
-        ref for pin in changed for ref in _old_files(lake, pin, plan)
+        ref for pin in changed for ref in _old_files(lake, pin, component, plan)
     ]
 
 
@@ -133,8 +134,8 @@ def _unchanged(lake: Lake, table: str, pins: Sequence[PartitionPin]) -> list[Par
     return [pin for pin in pins if pin.partition in states and states[pin.partition].content_hash == pin.content_hash]
 
 
-def _old_files(lake: Lake, pin: PartitionPin, plan: Plan) -> list[DataFileRef]:
-    for snapshot_id in pinned_snapshots(lake, plan, pin.table):
+def _old_files(lake: Lake, pin: PartitionPin, component: PlannedComponent, plan: Plan) -> list[DataFileRef]:
+    for snapshot_id in pinned_snapshots(lake, plan, component):
         try:
             return lake.files(pin.table, [pin.partition], snapshot_id=snapshot_id)
         except (TableMissingError, PartitionMissingError):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from corpusmill.lake.errors import TableMissingError
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.inventory import Inventory, pin_partition
-from corpusmill.mix.plan import Plan, plan_from_table
+from corpusmill.mix.plan import Plan, PlannedComponent, plan_from_table
 
 PLAN_TABLE = "mixed/mixtures/plan"
 """Partitioned by mix."""
@@ -69,10 +69,13 @@ def tag_plan(lake: Lake, plan: Plan) -> None:
         lake.tag(PLAN_TABLE, plan_tag(plan), state.snapshot_id)
 
 
-def pinned_snapshots(lake: Lake, plan: Plan, table: str) -> list[int]:
-    """Return the snapshots of a table that may hold what a plan pinned, best first."""
+def pinned_snapshots(lake: Lake, plan: Plan, component: PlannedComponent) -> list[int]:
+    """Return the snapshots of a component's table that may hold what a plan pinned of it, best first."""
+    table = component.table
     if table not in lake.tables():
         return []
+    if component.snapshot_id is not None:
+        return [component.snapshot_id]
     found = (lake.tags(table).get(plan_tag(plan)), plan.snapshots.get(table))
     return [snapshot_id for snapshot_id in found if snapshot_id is not None]
 

@@ -5,8 +5,7 @@ the next global position, so it can be taken up by any other number of ranks.
 """
 
 import copy
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,13 @@ import numpy as np
 
 from corpusmill.lake.store import LakeSettings
 from corpusmill.lake.tables import Lake
-from corpusmill.mix.order import IntArray, Order
+from corpusmill.mix.decided import DecidedPlan
+from corpusmill.mix.order import IntArray
 from corpusmill.mix.plan import Plan
+from corpusmill.stream.course import Course, FixedCourse, LiveCourse
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
+from corpusmill.stream.live import PATIENCE_SECONDS, Waiting, say_to_stderr, standing
 from corpusmill.stream.reader import Reader, SequenceReader, Tokens
 
 CACHE_BYTES = 512 << 20
@@ -70,6 +72,9 @@ class MixtureStream:
 
     `mix` is a name for the current version or `name@version`. Opening checks that every pinned partition is there with
     the pinned content, before the first sample. Pickles without its cache, for workers.
+
+    Of a mix with live components a position is decided when it is first asked for. Where it has to wait, rank 0 says so, and
+    ComponentLateError ends it after `patience_seconds`.
     """
 
     def __init__(
@@ -81,17 +86,22 @@ class MixtureStream:
         world_size: int = 1,
         start: int = 0,
         cache_bytes: int = CACHE_BYTES,
+        patience_seconds: float = PATIENCE_SECONDS,
+        say: Callable[[str], None] = say_to_stderr,
     ) -> None:
         _check_rank(rank, world_size)
         lake = Lake(settings)
         try:
-            self.plan = read_plan(lake, mix)
-            components = open_components(lake, self.plan)
+            plan = standing(lake, read_plan(lake, mix))
+            components = open_components(lake, plan)
         finally:
             lake.close()
         self.rank, self.world_size = rank, world_size
-        self.reader: Reader = SequenceReader(
-            lake.store, components, block_sequences=self.plan.block_sequences, cache_bytes=cache_bytes
+        reader = SequenceReader(lake.store, components, block_sequences=plan.block_sequences, cache_bytes=cache_bytes)
+        self.reader: Reader = reader
+        waiting = Waiting(patience_seconds=patience_seconds, say=None if rank else say)
+        self._course: Course = (
+            LiveCourse(lake, plan, reader, waiting) if isinstance(plan, DecidedPlan) else FixedCourse(plan)
         )
         self._position = 0
         self.seek(start)
@@ -100,14 +110,21 @@ class MixtureStream:
     def over(cls, plan: Plan, reader: Reader, *, rank: int = 0, world_size: int = 1, start: int = 0) -> "MixtureStream":
         """Return the stream of a plan whose sequences a reader gives that is not the lake's."""
         _check_rank(rank, world_size)
+        if plan.is_live:
+            raise ValueError(
+                f"mix {plan.mix}@{plan.version} has live components, of which ranks decide in the lake; open it there, with "
+                "MixtureStream"
+            )
         stream = cls.__new__(cls)
-        stream.plan, stream.rank, stream.world_size, stream.reader = plan, rank, world_size, reader
+        stream._course, stream.rank, stream.world_size, stream.reader = FixedCourse(plan), rank, world_size, reader
         stream._position = 0
         stream.seek(start)
         return stream
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_order"}
+    @property
+    def plan(self) -> Plan:
+        """The plan; of one with live components, what is decided of it so far (`corpusmill.mix.decided`)."""
+        return self._course.plan
 
     @property
     def mix(self) -> str:
@@ -117,7 +134,7 @@ class MixtureStream:
     @property
     def num_positions(self) -> int:
         """Length of the global sequence."""
-        return self.plan.num_positions
+        return self._course.num_positions
 
     @property
     def position(self) -> int:
@@ -139,10 +156,11 @@ class MixtureStream:
 
     def __iter__(self) -> Iterator[Sample]:
         while self._position + self.rank < self.num_positions:
-            horizon = min(self._position + HORIZON * self.world_size, self.num_positions)
-            self.expect(range(self._position + self.rank, horizon, self.world_size))
-            stop = min(self._position + LOOKAHEAD * self.world_size, self.num_positions)
-            for sample in self._samples(range(self._position + self.rank, stop, self.world_size)):
+            first = self._position + self.rank
+            end = self._course.reach(first)
+            self.expect(range(first, min(self._position + HORIZON * self.world_size, end), self.world_size))
+            stop = min(self._position + LOOKAHEAD * self.world_size, end)
+            for sample in self._samples(range(first, stop, self.world_size)):
                 self._position = sample.position - self.rank + self.world_size
                 yield sample
         # The last round may have nothing for this rank; it has ended for all.
@@ -153,13 +171,22 @@ class MixtureStream:
         return list(self._samples(positions))
 
     def expect(self, positions: Sequence[int] | IntArray) -> None:
-        """Begin to load in the background what these positions need, in the order in which they will be read."""
-        found = self._order.locate(self._within(positions))
+        """Begin to load in the background what these positions need, in the order in which they will be read.
+
+        Of a mix with live components only what is decided already.
+        """
+        asked = self._within(positions)
+        found = self._course.order.locate(asked[asked < self._course.stop])
         self.reader.expect(found.component_T.tolist(), found.index_T.tolist())
 
     def provenance(self, position: int) -> Provenance:
-        """Return where the sequence at a position came from."""
-        found = self._order.locate(self._within([position]))
+        """Return where the sequence at a position came from; raises ValueError for one that is not decided."""
+        asked = self._within([position])
+        if (stop := self._course.reach(position, decides=False)) <= position:
+            raise ValueError(
+                f"positions 0 to {stop - 1} of mix {self.mix} are decided, got {position}; no run has read it"
+            )
+        found = self._course.order.locate(asked)
         number, index = int(found.component_T[0]), int(found.index_T[0])
         component = self.plan.components[number]
         pieces = self.reader.read_pieces(number, index)
@@ -193,12 +220,11 @@ class MixtureStream:
             )
         self.seek(position)
 
-    @functools.cached_property
-    def _order(self) -> Order:
-        return self.plan.order()
-
     def _samples(self, positions: Sequence[int]) -> Iterator[Sample]:
-        found = self._order.locate(self._within(positions))
+        asked = self._within(positions)
+        if asked.size:
+            self._course.reach(int(asked.max()))
+        found = self._course.order.locate(asked)
         located = zip(
             positions, found.component_T.tolist(), found.epoch_T.tolist(), found.index_T.tolist(), strict=True
         )

@@ -63,6 +63,10 @@ class SequenceReader:
         fresh = {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}
         return {**self.__dict__, **fresh}
 
+    def add(self, components: Sequence[ComponentIndex]) -> None:
+        """Read from more components, numbered after those that there are."""
+        self._components += components
+
     def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None:
         """Load the blocks of these sequences in the background, in the order in which they come, AHEAD at a time.
 

@@ -66,7 +66,7 @@ def after_commit(job: Job) -> None:
 
 
 def _inventory(job: Job) -> Inventory:
-    return read_inventory(job.lake, _mixture(job).tables)
+    return read_inventory(job.lake, _mixture(job).pinned_tables)
 
 
 def _mixture(job: Job) -> Mixture:

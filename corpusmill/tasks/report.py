@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from corpusmill.counts import Counts
 from corpusmill.lake.tables import Attempt
+from corpusmill.mix.decided import DecidedPlan
+from corpusmill.mix.decision_log import decisions_table
 from corpusmill.mix.plan import Plan, plan_from_table
 from corpusmill.mix.report import (
     REPORT,
@@ -22,6 +24,7 @@ from corpusmill.mix.report import (
     tokens_by_language,
 )
 from corpusmill.stream.index import read_token_counts
+from corpusmill.stream.live import standing
 from corpusmill.tasks import plan
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer, truncate_sample
 from corpusmill.trace.licences import forbidden, mix_licences
@@ -41,6 +44,21 @@ SHOWN = (
 
 SHOWN_LICENCES = ("component", "license", "generator_license", "tokens", "share")
 MOST_FORBIDDEN = 5
+SHOWN_DECISIONS = (
+    "start",
+    "stop",
+    "component",
+    "rule",
+    "snapshot_id",
+    "available",
+    "planned",
+    "given",
+    "borrowed",
+    "lenders",
+    "repaid",
+    "owed",
+)
+MOST_DECISIONS = 100
 
 
 def table(dataset: str) -> str:
@@ -52,12 +70,13 @@ def schema(parameters: Mapping[str, Any]) -> pa.Schema:
 
 
 def inputs(job: Job) -> dict[str, Any]:
-    return {"plan": job.upstream(plan.table(job.dataset))}
+    made = job.upstream(plan.table(job.dataset))
+    planned = _standing(job)
+    return {"plan": made, **({"decided": planned.num_positions} if isinstance(planned, DecidedPlan) else {})}
 
 
 def run(job: Job, attempt: Attempt) -> Outcome:
-    rows = job.lake.read(plan.table(job.dataset), partitions=[job.partition])
-    planned = plan_from_table(rows, mix=job.partition)
+    planned = _standing(job)
     report = realise(planned, read_token_counts(job.lake, planned))
     with partition_writer(job, attempt, name="report") as writer:
         writer.write(report)
@@ -74,6 +93,7 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             "tokens_by_language": [
                 {"language": name, "tokens": tokens} for name, tokens in tokens_by_language(report).items()
             ],
+            **_decisions(planned),
         },
         gates={
             "realised_shares": Gate(
@@ -85,6 +105,21 @@ def run(job: Job, attempt: Attempt) -> Outcome:
             **_licence_gate(planned, flow),
         },
     )
+
+
+def _standing(job: Job) -> Plan:
+    """Return the plan; of one with live components what is decided."""
+    rows = job.lake.read(plan.table(job.dataset), partitions=[job.partition])
+    return standing(job.lake, plan_from_table(rows, mix=job.partition))
+
+
+def _decisions(planned: Plan) -> dict[str, list[dict[str, Any]]]:
+    """Return the newest decisions about live components; nothing where the mixture has none."""
+    if not isinstance(planned, DecidedPlan):
+        return {}
+    rows = decisions_table(planned.decided)
+    newest = rows.slice(max(0, len(rows) - MOST_DECISIONS))
+    return {"decisions": truncate_sample(newest, columns=list(SHOWN_DECISIONS), num_rows=len(newest))}
 
 
 def _metrics(report: pa.Table, difference: float) -> dict[str, float | int | str]:

@@ -26,6 +26,7 @@ from corpusmill.lake.tables import Lake
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.index import ComponentChangedError, open_components
 from corpusmill.stream.inventory import read_plans
+from corpusmill.stream.live import standing
 from corpusmill.tasks.removals import add_removals
 from corpusmill.tasks.task import UNPARTITIONED
 from corpusmill.trace.exposure import held_pieces, met_positions
@@ -303,7 +304,7 @@ def _mixes(lake: Lake, doc_ids: pa.Array) -> tuple[pa.Table, list[str]]:
     rows, unread = [], []
     for plan in read_plans(lake) if len(doc_ids) else ():
         try:
-            rows += _mix_rows(lake, plan, doc_ids)
+            rows += _mix_rows(lake, standing(lake, plan), doc_ids)
         except ComponentChangedError as error:
             unread.append(f"{plan.mix}@{plan.version}: {error}")
     return pa.Table.from_pylist(rows, schema=MIXES), unread
