@@ -2,7 +2,7 @@
 
 Joined on demand out of duplicates, lineage, the pinned sequences and the order, so there is no ledger that could be wrong.
 Costs: the passes of `lineage`, one over the sequences' doc_ids, and the walk of the order up to the run's position, about
-100 ns each; memory is what was found, and a bit a sequence.
+100 ns each; memory is what was found, and a bit a sequence. A document of which nothing is found is looked up in the tables.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.lake.tables import Lake
+from corpusmill.mix.inventory import shown
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.index import ComponentIndex, open_components, read_row_group
+from corpusmill.trace.document import DocumentTracer, Where
 from corpusmill.trace.lineage import descendants, duplicate_links
+from corpusmill.trace.lookup import RowFinder
 from corpusmill.trace.reads import check_positions, walk
 
 ITSELF = "itself"
@@ -46,10 +49,14 @@ pieces of a long document were read, a part where the run has read only some."""
 
 
 def exposure(lake: Lake, plan: Plan, doc_ids: Collection[str], *, num_positions: int | None = None) -> pa.Table:
-    """Return the EXPOSURE of these documents in the first positions (None is all) of a mix; one not met has no row."""
+    """Return the EXPOSURE of these documents in the first positions (None is all) of a mix; one not met has no row.
+
+    Raises ValueError for a document that neither the mix nor the lake knows.
+    """
     check_positions(plan, num_positions)
     kin = related(lake, doc_ids)
     held = held_pieces(lake, open_components(lake, plan), kin["doc_id"])
+    _check_known(lake, plan, {*doc_ids}, kin, held)
     met = held.join(
         met_positions(plan, held, num_positions), keys=["number", "index"], join_type="inner", use_threads=False
     )
@@ -97,6 +104,19 @@ def related(lake: Lake, doc_ids: Collection[str]) -> pa.Table:
             found.setdefault((asked, row["doc_id"]), made if kind == ITSELF else f"{made} from a duplicate ({kind})")
     rows = [{"asked_id": asked, "doc_id": doc_id, "relation": how} for (asked, doc_id), how in sorted(found.items())]
     return pa.Table.from_pylist(rows, schema=RELATED)
+
+
+def _check_known(lake: Lake, plan: Plan, doc_ids: set[str], kin: pa.Table, held: pa.Table) -> None:
+    """Raise ValueError for documents that have no kin, stand in no sequence, and are in no table."""
+    is_other = pc.not_equal(kin["asked_id"], kin["doc_id"])
+    doubtful = doc_ids - {*kin["asked_id"].filter(is_other).to_pylist()} - {*held["doc_id"].to_pylist()}
+    found = DocumentTracer(RowFinder(lake)).trace(doubtful, Where()) if doubtful else {}
+    unknown = sorted(name for name, it in found.items() if it.table is None and it.record is None)
+    if unknown:
+        raise ValueError(
+            f"no such document is known: {shown(unknown)}; neither mix {plan.mix} nor a table of documents or records has "
+            "it. Copy the id of a document from `corpusmill explain`, or from a column doc_id"
+        )
 
 
 def _add_duplicates(

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from benchmarks.mixing_lake import MIX
-from corpusmill.stream.inventory import read_plan
+from corpusmill.mix.solve import plan
+from corpusmill.stream.inventory import read_inventory, read_plan
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.trace.exposure import exposure, related
 
@@ -44,9 +45,9 @@ def test_a_removed_document_is_met_in_the_kept_one_and_all_that_was_made_from_it
 
 @pytest.mark.parametrize("part", [1.0, 0.4, 0.0])
 def test_it_is_what_a_walk_over_the_stream_counts(staged, twins, part):
-    plan = read_plan(staged.lake, MIX)
-    num_positions = int(plan.num_positions * part)
-    rows = exposure(staged.lake, plan, [twins[0]], num_positions=num_positions).to_pylist()
+    made = read_plan(staged.lake, MIX)
+    num_positions = int(made.num_positions * part)
+    rows = exposure(staged.lake, made, [twins[0]], num_positions=num_positions).to_pylist()
     kin = {row["doc_id"] for row in related(staged.lake, [twins[0]]).to_pylist()}
     found = {(row["doc_id"], row["component"], row["epoch"]): row["tokens"] for row in rows}
     assert found == dict(by_hand(staged, kin, num_positions))
@@ -56,8 +57,19 @@ def test_it_is_what_a_walk_over_the_stream_counts(staged, twins, part):
         assert all(row["times"] == 1.0 for row in rows if row["epoch"] == 0)
 
 
-def test_a_document_that_no_run_meets_has_no_row_and_a_run_has_no_more_than_its_mix(staged):
-    plan = read_plan(staged.lake, MIX)
-    assert len(exposure(staged.lake, plan, ["nobody"])) == 0
+def test_a_document_that_no_run_meets_has_no_row_and_a_run_has_no_more_than_its_mix(staged, twins):
+    made = read_plan(staged.lake, MIX)
+    assert len(exposure(staged.lake, made, [twins[0]], num_positions=0)) == 0
     with pytest.raises(ValueError, match="so a run has read 0 to so many of them; got 1,000,000"):
-        exposure(staged.lake, plan, ["nobody"], num_positions=1_000_000)
+        exposure(staged.lake, made, [twins[0]], num_positions=1_000_000)
+
+
+def test_a_mistyped_document_is_told_and_one_that_only_the_lake_knows_is_not(written):
+    """`alone` stands in a table of documents that the mix does not read, `packed` in no table of documents."""
+    written.put_documents("web", "s1", ["alone"])
+    written.put_sequences("code", "s1", ["packed"])
+    asked = written.mixture("code")
+    made = plan(asked, read_inventory(written.lake, asked.tables))
+    assert exposure(written.lake, made, ["alone", "packed"])["doc_id"].to_pylist() == ["packed"]
+    with pytest.raises(ValueError, match="no such document is known: alona; neither mix demo nor a table"):
+        exposure(written.lake, made, ["alone", "alona"])

@@ -1,6 +1,7 @@
 """The commands that trace, as a person types them."""
 
 import json
+import re
 
 import pytest
 
@@ -53,6 +54,10 @@ def test_explain_tells_people_and_programs_the_same(corpusmill):
         (("explain", MIX, "3", "--shard", "x"), "wanted a POSITION, or --shard and --offset together"),
         (("explain", MIX, "100000000"), "has positions 0 to"),
         (("explain", "nothing", "0"), "has no mix 'nothing'"),
+        (
+            ("exposure", MIX, "3f0c7c1a9b5e4d2f8a6b1c0d9e8f7a6b"),
+            "no such document is known: 3f0c7c1a9b5e4d2f8a6b1c0d9e8f",
+        ),
         (("diff", "curated/stem/documents"), "wanted TABLE@V1"),
         (("diff", "curated/stem/documents@-9"), "has no version '-9'; it has"),
     ],
@@ -77,6 +82,12 @@ def test_exposure_sums_over_what_is_met(corpusmill, staged):
     code, told, _ = corpusmill("exposure", MIX, removed)
     assert code == 0 and f"in {sum(row['tokens'] for row in rows):,} tokens" in told
     assert "met 0 times" in corpusmill("exposure", MIX, removed, "--positions", "0")[1]
+
+
+def test_the_document_that_explain_shows_first_can_be_asked_for(corpusmill):
+    shown = re.search("[0-9a-f]{32}", corpusmill("explain", MIX, "3")[1])[0]
+    code, told, _ = corpusmill("exposure", MIX, shown, "--positions", "20")
+    assert code == 0 and re.search(rf"^{shown}: met \S+ times in \S+ tokens$", told, re.MULTILINE)
 
 
 def test_diff_shows_what_a_version_added(corpusmill):
