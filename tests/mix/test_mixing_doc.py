@@ -27,9 +27,10 @@ def test_the_document_runs(tokenizer_file, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert len(blocks) == 4
     assert re.search(r"web: 0\.500 planned, 0\.(49\d|50\d) realised", said), said
-    assert "Piece(doc_id=" in said
+    assert re.search(r"\d+ tokens of curated/(web|code|stem)/documents, document [0-9a-f]{32}\n", said), said
 
     (script,) = re.findall(r"```python no-run\n(.*?)```", DOC.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert sum(bool(line.strip()) for line in (blocks[1] + script).splitlines()) <= 40
     (tmp_path / "train.py").write_text(script, encoding="utf-8")
     assert sorted(positions(train_on_two_ranks(tmp_path))) == list(range(24))
     assert torch.load(tmp_path / "checkpoint.pt")["data"]["position"] == 24
