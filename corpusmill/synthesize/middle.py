@@ -13,12 +13,11 @@ import ast
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import permutations
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from corpusmill.curate.syntax import syntax_spans
+from corpusmill.sentinels import Sentinels
 from corpusmill.synthesize.verify.python_source import parse
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -32,30 +31,6 @@ class Cut(NamedTuple):
     prefix: str
     middle: str
     suffix: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sentinels:
-    """What marks the parts. A tokenizer must know them as tokens of their own."""
-
-    prefix: str = "<|fim_prefix|>"
-    suffix: str = "<|fim_suffix|>"
-    middle: str = "<|fim_middle|>"
-
-    def __post_init__(self) -> None:
-        marks = (self.prefix, self.suffix, self.middle)
-        if not all(marks) or any(one in other for one, other in permutations(marks, 2)):
-            raise ValueError(f"three sentinels are needed, none of which is part of another; got {', '.join(marks)}")
-
-    def are_in(self, text: str) -> bool:
-        return any(mark in text for mark in (self.prefix, self.suffix, self.middle))
-
-    def to_json(self) -> dict[str, str]:
-        return {"prefix": self.prefix, "suffix": self.suffix, "middle": self.middle}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        return cls(**value)
 
 
 def cut(text: str, *, language: str | None, min_characters: int, max_share: float) -> Cut | None:

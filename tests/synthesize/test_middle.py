@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpusmill.sentinels import Sentinels
 from corpusmill.synthesize.asking import Finished, GivenUp, Material
 from corpusmill.synthesize.generators.fill_in_middle import FillInMiddleGenerator
-from corpusmill.synthesize.middle import Cut, Sentinels, cut, joints, restore, spell
+from corpusmill.synthesize.middle import Cut, cut, joints, restore, spell
 from tests.synthesize.generators.scripted import run
 
 PYTHON = 'def area(r):\n    """Größe."""\n    é = r * r\n    return f"{é * 3}" + "x"\n'

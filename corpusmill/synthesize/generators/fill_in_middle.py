@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
+from corpusmill.sentinels import Sentinels
 from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program
-from corpusmill.synthesize.middle import Sentinels, cut, is_suffix_first, spell
+from corpusmill.synthesize.middle import cut, is_suffix_first, spell
 from corpusmill.synthesize.prompt import DOCUMENT
 
 
