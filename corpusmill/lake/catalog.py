@@ -6,13 +6,20 @@ from urllib.parse import parse_qsl
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError, RESTError, TableAlreadyExistsError
+from pyiceberg.exceptions import (
+    NamespaceAlreadyExistsError,
+    NoSuchTableError,
+    RESTError,
+    TableAlreadyExistsError,
+    ValidationError,
+)
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.utils.config import Config
 
+from corpusmill.lake.damage import metadata_damage_named
 from corpusmill.lake.errors import SchemaMismatchError, TableMissingError, UnsuitableStoreError
 from corpusmill.lake.names import table_identifier
 from corpusmill.lake.partitions import ARROW_SCHEMA
@@ -48,6 +55,9 @@ def find_table(catalog: Catalog, table: str) -> Table | None:
             return catalog.load_table(identifier)
         except NoSuchTableError:
             return None
+        except (ValidationError, ValueError, TypeError, LookupError):
+            with metadata_damage_named(f"the newest metadata of {table}, in {catalog.properties['warehouse']},"):
+                raise
         except FileNotFoundError as error:
             # Between the look at the catalog and the read of the metadata, 100 newer versions have landed.
             last = error

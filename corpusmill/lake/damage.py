@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from corpusmill.lake.errors import DataFileError
+
 _PIECE_BYTES = 1 << 20
 
 
@@ -27,6 +29,27 @@ def damage_named(files: Files, path: str, *, remedy: str) -> Iterator[None]:
     except (OSError, pa.ArrowInvalid) as error:
         _read_through(files, path)
         raise ValueError(f"cannot read {path}: {str(error).strip()}; {remedy}") from error
+
+
+@contextmanager
+def metadata_damage_named(what: str) -> Iterator[None]:
+    """Raise a DataFileError that names `what` where reading Iceberg's metadata, in here, meets a file that is gone or garbled.
+
+    Where the storage does not answer its OSError is raised. A garbled file of metadata raises nearly anything.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            raise
+        raise _damaged_metadata(what, "it is gone") from error
+    except Exception as error:
+        raise _damaged_metadata(what, f"{type(error).__name__}: {error}") from error
+
+
+def _damaged_metadata(what: str, fault: str) -> DataFileError:
+    told = " ".join(fault.split())[:200]
+    return DataFileError(f"{what} cannot be read ({told}); put that file back from a copy of the lake")
 
 
 def _read_through(files: Files, path: str) -> None:

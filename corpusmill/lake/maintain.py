@@ -16,7 +16,7 @@ from pyiceberg.table import Table
 from corpusmill.lake.catalog import list_tables, load_table
 from corpusmill.lake.commits import publish_attempt, remove_snapshots, retry_until_landed
 from corpusmill.lake.local_backend import TEMPORARY
-from corpusmill.lake.manifests import read_manifests
+from corpusmill.lake.manifests import list_manifests, read_manifests
 from corpusmill.lake.names import data_directory, report_directory, staging_directory
 from corpusmill.lake.partitions import Attempt, attempted_partitions, partition_state, partition_states, published_fence
 from corpusmill.lake.store import Store, StoredObject
@@ -123,7 +123,7 @@ def _locations(table: Table) -> Iterable[str]:
     manifests = {}
     for snapshot in table.snapshots():
         yield snapshot.manifest_list
-        manifests.update({item.manifest_path: item for item in snapshot.manifests(table.io)})
+        manifests.update({item.manifest_path: item for item in list_manifests(table.io, snapshot)})
     yield from manifests
     yield from (file.path for file in read_manifests(table.io, list(manifests.values()), None))
 

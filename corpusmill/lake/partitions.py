@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from corpusmill.lake.damage import metadata_damage_named
 from corpusmill.lake.names import data_directory, staging_directory
 
 FENCE_PREFIX = "corpusmill.fence."
@@ -138,4 +139,5 @@ def partition_state(table: str, properties: Mapping[str, str], partition: str) -
 
 
 def _state(table: str, partition: str, spelled: str) -> PartitionState:
-    return PartitionState(table=table, partition=partition, **json.loads(spelled))
+    with metadata_damage_named(f"the state of {table}, partition {partition!r}, in the table's newest metadata,"):
+        return PartitionState(table=table, partition=partition, **json.loads(spelled))

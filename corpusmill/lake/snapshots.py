@@ -28,7 +28,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import PrimitiveType
 
 from corpusmill.lake.files import ColumnStatistics, WrittenFile
-from corpusmill.lake.manifests import is_live, may_hold
+from corpusmill.lake.manifests import is_live, list_manifests, may_hold, read_entries
 
 _FORMAT_VERSION = 2
 _COMPRESSION = "deflate"
@@ -52,7 +52,7 @@ def prepare_snapshot(
     """Write the manifests of a version in which each partition of `replaced` has exactly these files."""
     builder = _Builder(table, snapshot_id)
     current = table.current_snapshot()
-    before = current.manifests(table.io) if current else []
+    before = list_manifests(table.io, current) if current else []
     after, already_there = builder.carry_over(before, replaced)
     after += builder.add(replaced, already_there)
     after = builder.merge_small(after)
@@ -83,7 +83,7 @@ class _Builder:
                 continue
             kept: list[ManifestEntry] = []
             dropped: list[ManifestEntry] = []
-            for entry in manifest.fetch_manifest_entry(self._table.io):
+            for entry in read_entries(self._table.io, manifest):
                 path, partition = entry.data_file.file_path, entry.data_file.partition[0]
                 is_dropped = partition in replaced and path not in staying
                 (dropped if is_dropped else kept).append(entry)
@@ -117,9 +117,7 @@ class _Builder:
         if len(small) <= _MAX_SMALL_MANIFESTS:
             return manifests
         large = [item for item in manifests if _num_live(item) >= _MANIFEST_FILES // 2]
-        entries = [
-            entry for item in small for entry in item.fetch_manifest_entry(self._table.io, discard_deleted=False)
-        ]
+        entries = [entry for item in small for entry in read_entries(self._table.io, item, discard_deleted=False)]
         live = [item for item in entries if item.status != ManifestEntryStatus.DELETED]
         live.sort(key=lambda entry: (entry.data_file.partition[0], entry.data_file.file_path))
         gone = [

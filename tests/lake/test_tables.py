@@ -387,6 +387,39 @@ def test_case_9_a_missing_file_is_refused_by_name(local_lake: Lake) -> None:
         local_lake.read(TABLE)
 
 
+GARBLED = {
+    "cut": lambda data: data[: len(data) // 2],
+    "overwritten": lambda data: data[: len(data) // 2] + bytes(200) + data[len(data) // 2 + 200 :],
+    "gone": lambda data: None,
+}
+METADATA = {
+    "*-m0.avro": r"the manifest .*-m0\.avro",
+    "snap-*.avro": r"the list of manifests .*snap-.*\.avro",
+    "*.metadata.json": f"the newest metadata of {TABLE}",
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    # Metadata that is gone may have been followed by newer ones, so that is told elsewhere.
+    [(how, kind) for how in GARBLED for kind in METADATA if (how, kind) != ("gone", "*.metadata.json")],
+)
+def test_garbled_metadata_is_named_to_readers_and_writers(local_lake: Lake, how: str, kind: str) -> None:
+    put(local_lake, "p", rows("a"))
+    attempt = local_lake.begin(TABLE, "p", SCHEMA)
+    files = write(local_lake, attempt, rows("b"))
+    for path in Path(local_lake.settings.store.root, "tables").rglob(kind):
+        garbled = GARBLED[how](path.read_bytes())
+        path.unlink()
+        if garbled is not None:
+            path.write_bytes(garbled)
+    for use in (lambda: local_lake.read(TABLE), lambda: local_lake.commit(attempt, files)):
+        with pytest.raises(
+            DataFileError, match=rf"{METADATA[kind]}.* cannot be read \(.*\); put that file back from a copy"
+        ):
+            use()
+
+
 @pytest.mark.parametrize(
     "catalog", ["mysql://nobody", "postgresql+psycopg2://nobody@127.0.0.1:1/none", "http://127.0.0.1:1"]
 )
