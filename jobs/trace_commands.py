@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 
 ACTIONS = ("withdraw",)
+MOST_DIGITS = 18
+"""Of a position: what 64 bits hold."""
 
 
 def explain_arguments(one: argparse.ArgumentParser) -> None:
@@ -160,8 +162,10 @@ def open_lake() -> "Lake":
 
 
 def whole_number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"wanted a whole number of 0 or more, got {text!r}")
+    if not text.isdecimal() or len(text) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(
+            f"wanted a whole number of 0 or more, with {MOST_DIGITS} digits at most, got {text!r}"
+        )
     return int(text)
 
 

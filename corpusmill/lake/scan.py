@@ -22,10 +22,15 @@ def scan_files(store: Store, files: Iterable[DataFileRef], schema: pa.Schema) ->
         try:
             yield from _scan_file(store, file, schema)
         except (OSError, pa.ArrowInvalid) as error:
-            raise DataFileError(
-                f"{file.path} of partition {file.partition!r} cannot be read: {error}; "
-                "make that partition and what is made from it anew: corpusmill materialize --again"
-            ) from error
+            raise unreadable(file, error) from error
+
+
+def unreadable(file: DataFileRef, error: Exception) -> DataFileError:
+    """Return what to raise where a committed file cannot be read: which one it is, and what to do."""
+    return DataFileError(
+        f"{file.path} of partition {file.partition!r} cannot be read: {error}; "
+        "make that partition and what is made from it anew: corpusmill materialize --again"
+    )
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:

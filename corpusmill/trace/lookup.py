@@ -19,6 +19,7 @@ from corpusmill.lake.content_hash import hash_values
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
 from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.reading import read_rows_at
+from corpusmill.lake.scan import unreadable
 from corpusmill.lake.tables import Lake
 
 INDEX_BYTES = 256 << 20
@@ -46,7 +47,10 @@ class _FileIndex:
 
 
 class RowFinder:
-    """Finds rows in the tables as they were when each was first asked for; partitions whose gate failed are read too."""
+    """Finds rows in the tables as they were when each was first asked for; partitions whose gate failed are read too.
+
+    A file that cannot be read raises DataFileError, which names it.
+    """
 
     def __init__(self, lake: Lake, *, index_bytes: int = INDEX_BYTES) -> None:
         self.lake = lake
@@ -121,12 +125,15 @@ class RowFinder:
 
     def _rows_of_file(self, file: DataFileRef, values: set[str], *, by: str, columns: Sequence[str]) -> pa.Table:
         wanted = pa.array(sorted(values), pa.string())
-        index = self._index(file.path, by)
-        rows = index.rows(_hashes(wanted))
-        if not len(rows):
-            return pa.table({by: pa.array([], pa.string())})
-        names = list(dict.fromkeys([by, *columns]))
-        read = read_rows_at(self.lake.store, file.path, rows.tolist(), columns=names, metadata=index.metadata)
+        try:
+            index = self._index(file.path, by)
+            rows = index.rows(_hashes(wanted))
+            if not len(rows):
+                return pa.table({by: pa.array([], pa.string())})
+            names = list(dict.fromkeys([by, *columns]))
+            read = read_rows_at(self.lake.store, file.path, rows.tolist(), columns=names, metadata=index.metadata)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise unreadable(file, error) from error
         return read.filter(pc.is_in(read[by], wanted))
 
     def _index(self, path: str, column: str) -> _FileIndex:

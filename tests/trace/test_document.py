@@ -1,8 +1,11 @@
 """Documents that moved on: older versions, parents of parents, and what is left of one that is gone."""
 
+from pathlib import Path
+
 import pytest
 
 from corpusmill.document import RECORDS
+from corpusmill.lake.errors import DataFileError
 from corpusmill.trace.document import DocumentTracer, Where
 from corpusmill.trace.lookup import RowFinder
 
@@ -59,3 +62,15 @@ def test_a_circle_ends_and_leads_nowhere(written):
     written.put_made("web_rephrased", "plain|1", {"x": ["y"], "y": ["x"]})
     one = trace(written, "x", where=Where(table="synthesized/web_rephrased/documents", partition="plain|1"))["x"]
     assert not one.is_located
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1 no more", None], ids=["empty", "cut", "gone"])
+def test_a_file_that_cannot_be_read_is_named_with_what_to_do(written, damage):
+    written.put_documents("web", "2024", ["a"])
+    [file] = written.lake.files("curated/web/documents")
+    Path(file.path).unlink() if damage is None else Path(file.path).write_bytes(damage)
+    told = (
+        rf"{file.path} of partition '2024' cannot be read: .*; make that partition .*: corpusmill materialize --again"
+    )
+    with pytest.raises(DataFileError, match=told):
+        DocumentTracer(RowFinder(written.lake)).trace(["a"], Where())

@@ -53,6 +53,7 @@ def test_explain_tells_people_and_programs_the_same(corpusmill):
         (("explain", MIX), "wanted a POSITION, or --shard and --offset together"),
         (("explain", MIX, "3", "--shard", "x"), "wanted a POSITION, or --shard and --offset together"),
         (("explain", MIX, "100000000"), "has positions 0 to"),
+        (("explain", MIX, "9" * 18), "has positions 0 to"),
         (("explain", "nothing", "0"), "has no mix 'nothing'"),
         (
             ("exposure", MIX, "3f0c7c1a9b5e4d2f8a6b1c0d9e8f7a6b"),
@@ -65,6 +66,12 @@ def test_explain_tells_people_and_programs_the_same(corpusmill):
 def test_a_mistake_is_told_in_a_line(corpusmill, arguments, message):
     code, _, told = corpusmill(*arguments)
     assert code == 2 and message in told and told.count("\n") == 1
+
+
+def test_a_number_that_no_computer_word_holds_is_refused(corpusmill, capsys):
+    with pytest.raises(SystemExit):
+        corpusmill("explain", MIX, "9" * 19)
+    assert "with 18 digits at most, got '9999999999999999999'" in capsys.readouterr().err
 
 
 def test_licences_fail_where_the_allow_list_forbids_some(corpusmill):
