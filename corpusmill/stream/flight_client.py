@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -114,8 +115,10 @@ class _Client:
     """Asks the server, again and again while it is away. Pickles without its connection."""
 
     def __init__(self, url: str, *, token: str | None, patience_seconds: float) -> None:
-        if not url.startswith(("grpc://", "grpc+tls://")):
+        if not _is_address(url):
             raise ValueError(f"wanted the URL of a server, grpc://host:port or grpc+tls://host:port, got {url!r}")
+        if not isinstance(patience_seconds, int | float):
+            raise ValueError(f"patience_seconds must be a number, got {patience_seconds!r}")
         self._url = url
         self._token = token
         self._patience_seconds = patience_seconds
@@ -160,6 +163,16 @@ class _Client:
         headers = [(b"authorization", f"Bearer {self._token}".encode())] if self._token else []
         self._connection = self._connection or flight.connect(self._url)
         return call(self._connection, flight.FlightCallOptions(headers=headers))
+
+
+def _is_address(url: object) -> bool:
+    if not isinstance(url, str):
+        return False
+    parts = urlsplit(url)
+    try:
+        return parts.scheme in ("grpc", "grpc+tls") and bool(parts.hostname and parts.port)
+    except ValueError:  # a port that is no number
+        return False
 
 
 def _open_reader(client: _Client, mix: str) -> RemoteReader:

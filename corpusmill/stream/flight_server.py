@@ -10,6 +10,7 @@ for whose tokens they are instead of the tokens.
 
 import hmac
 import json
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -46,12 +47,21 @@ def serve(
         )
     stream = MixtureStream(settings, mix)
     try:
+        _try_address(host, port)
         server = MixtureServer(stream, host=host, port=port, token=token)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot listen on {host}:{port}; is the port taken? Give another --port") from error
     with server:
         say(f"{stream.mix}, {stream.num_positions:,} sequences, at grpc://{host}:{server.port} (Ctrl-C ends it)")
         server.serve()
+
+
+def _try_address(host: str, port: int) -> None:
+    """Raise OSError where nobody can listen; gRPC writes lines of its own besides."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
 
 
 class MixtureServer(flight.FlightServerBase):

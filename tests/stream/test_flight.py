@@ -90,9 +90,15 @@ def test_a_ticket_that_cannot_be_served_is_refused(served, ticket, message):
         client.do_get(spelled_ticket, options)
 
 
+NO_URLS = ("localhost:1", "http://localhost:1", "grpc://localhost", "grpc://:1", "grpc://localhost:port", None, 8815)
+
+
 def test_an_url_that_is_none_and_a_server_that_is_not_there(demo):
-    with pytest.raises(ValueError, match=r"wanted the URL of a server, grpc://host:port .*, got 'localhost:1'"):
-        open_remote("localhost:1")
+    for url in NO_URLS:
+        with pytest.raises(ValueError, match=re.escape(f"grpc://host:port or grpc+tls://host:port, got {url!r}")):
+            open_remote(url)
+    with pytest.raises(ValueError, match="patience_seconds must be a number, got '3'"):
+        open_remote("grpc://localhost:1", patience_seconds="3")
     with pytest.raises(
         ServerGoneError, match=r"no answer from grpc://127\.0\.0\.1:1 for 0 s .*; start `corpusmill serve`"
     ):
@@ -129,7 +135,7 @@ def test_a_server_killed_and_started_again_goes_on_with_the_next_sample(demo, tm
         server.communicate()
 
 
-def test_an_open_address_needs_a_token_and_a_port_may_be_taken(demo, served):
+def test_an_open_address_needs_a_token_and_a_port_may_be_taken(demo, served, capfd):
     arguments = {"settings": demo.settings, "mix": "demo", "say": print}
     with pytest.raises(
         ValueError, match=r"whoever reaches 0\.0\.0\.0:0 could read the mix: set CORPUSMILL_STREAM_TOKEN"
@@ -138,3 +144,4 @@ def test_an_open_address_needs_a_token_and_a_port_may_be_taken(demo, served):
     port = int(served[0].rpartition(":")[2])
     with pytest.raises(ValueError, match=rf"cannot listen on 127\.0\.0\.1:{port}; is the port taken\?"):
         serve(**arguments, host="127.0.0.1", port=port, token="secret")
+    assert capfd.readouterr() == ("", ""), "gRPC said nothing beside"
