@@ -20,8 +20,9 @@ from jobs.asset_graph import (
     shown,
 )
 from jobs.backfill import Failure, Outcome, Work, run_backfill
+from jobs.current import current_partitions, read_tasks
 from jobs.development import running_url
-from jobs.estimate import Figures, estimate, read_history
+from jobs.estimate import Estimate, Figures, estimate, read_history
 from jobs.failed import failed_work, read_all_states
 from jobs.graphql import Instance
 
@@ -47,7 +48,7 @@ def backfill(
         print("No partition failed or was canceled: there is nothing to run.")
         return True
     if dry_run:
-        print_estimate(instance, graph, work, settings.prices)
+        print_estimate(instance, graph, work, settings)
         return True
     try:
         outcome = _run(instance, graph, work)
@@ -131,29 +132,44 @@ def by_cause(failures: Sequence[Failure]) -> list[list[Failure]]:
     return list(groups.values())
 
 
-def print_estimate(instance: Instance, graph: AssetGraph, work: Work, prices: PriceSettings) -> None:
-    """Print what would run, level by level, and what it would take."""
-    has_price = bool(prices.cpu_hour or prices.device_hour)
+def print_estimate(instance: Instance, graph: AssetGraph, work: Work, settings: Settings) -> None:
+    """Print what would run, level by level, and what it would take; what is current takes nothing."""
+    has_price = bool(settings.prices.cpu_hour or settings.prices.device_hour)
+    prices = settings.prices if has_price else None
+    current = current_partitions(graph, work, read_tasks(instance), settings)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    money = [prices.currency] if has_price else []
-    for name in ("level", "asset", "partitions", "documents", "tokens", "cpu hours", "device hours", *money, "from"):
+    figures = ("documents", "tokens", "cpu hours", "device hours", *([settings.prices.currency] if has_price else []))
+    for name in ("level", "asset", "partitions", "current", *figures, "from"):
         table.add_column(name, overflow="fold")
     total, never_ran = Figures(), []
     for number, groups in enumerate(levels(graph, work), start=1):
         for key in (key for group in groups for key in group):
-            guess = estimate(read_history(instance, key, is_partitioned=bool(graph[key].partition_set)), work[key])
+            due = tuple(name for name in work[key] if name not in current.get(key, ()))
+            history = read_history(instance, key, is_partitioned=bool(graph[key].partition_set)) if due else {}
+            guess = estimate(history, due)
             total += guess.figures or Figures()
             never_ran += [] if guess.figures else [key]
-            source = f"{guess.num_known} of {len(work[key])} themselves" if guess.figures else "never ran"
-            cells = _cells(guess.figures, prices if has_price else None)
-            table.add_row(str(number), key, _partitions(work[key]), *cells, source)
+            known = str(len(current[key])) if key in current else "?"
+            cells = _cells(guess.figures, prices)
+            table.add_row(str(number), key, _partitions(work[key]), known, *cells, _source(guess, due))
     # Documents and tokens pass through many assets: their sum would mean nothing.
-    hours = _cells(total, prices if has_price else None)[2:]
-    table.add_row("", "all", str(sum(map(len, work.values()))), "", "", *hours, "")
+    hours = _cells(total, prices)[2:]
+    num_partitions, num_current = (sum(map(len, chosen.values())) for chosen in (work, current))
+    table.add_row("", "all", str(num_partitions), str(num_current), "", "", *hours, "")
     Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 200).print(table)
     if never_ran:
         print(f"Not in the sum, as they never ran: {', '.join(never_ran)}")
+    lake = settings.lake.store.root
+    print(f"Current in {lake}, so skipped: {num_current}. Would run: {num_partitions - num_current}.")
+    if unknown := [key for key in work if key not in current]:
+        print(f"Not looked at, so among those that would run: {', '.join(unknown)}")
     print("Nothing was launched: this was a dry run.")
+
+
+def _source(guess: Estimate, due: Sequence[str]) -> str:
+    if not due:
+        return "nothing to do"
+    return f"{guess.num_known} of {len(due)} themselves" if guess.figures else "never ran"
 
 
 def _cells(figures: Figures | None, prices: PriceSettings | None) -> list[str]:

@@ -320,7 +320,9 @@ def _backfill_arguments(one: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--all", action="store_true", help="every partition")
     which.add_argument("--failed", action="store_true", help="what failed or was canceled, and what is made from it")
-    one.add_argument("--dry-run", action="store_true", help="only say what would run and what it would take")
+    one.add_argument(
+        "--dry-run", action="store_true", help="only say what would run, what is current, and what it would take"
+    )
     one.add_argument("--url", help="the webserver (default: the one that `corpusmill dev` runs, else port 3000)")
 
 

@@ -65,8 +65,8 @@ def read_history(instance: Instance, key: str, *, is_partitioned: bool) -> dict[
 
 def estimate(history: Mapping[str, Figures], partitions: tuple[str, ...]) -> Estimate:
     """Return what making `partitions` of an asset with this history would take."""
-    if not history:
-        return Estimate(figures=None, num_known=0)
+    if not history or not partitions:
+        return Estimate(figures=None if partitions else Figures(), num_known=0)
     mean = Figures(**{name: fmean(getattr(one, name) for one in history.values()) for name in LABELS})
     total = sum((history.get(name, mean) for name in partitions), Figures())
     return Estimate(figures=total, num_known=sum(name in history for name in partitions))

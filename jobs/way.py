@@ -85,6 +85,18 @@ def job_order(assets: Sequence[dg.AssetsDefinition]) -> list[str]:
     return order
 
 
+def task_arguments(
+    key: Sequence[str], partition: str, parameters: Mapping[str, Any], settings: Settings
+) -> dict[str, Any]:
+    """Return the JSON arguments of the task of an asset on one of its partitions."""
+    return {
+        "settings": settings.to_json(),
+        "dataset": key[1],
+        "partition": partition,
+        "parameters": partition_parameters(parameters, partition),
+    }
+
+
 def _partition_keys(members: Sequence[dg.AssetsDefinition], instance: dg.DagsterInstance) -> list[str]:
     definition = next((asset.partitions_def for asset in members if asset.partitions_def is not None), None)
     if definition is None:
@@ -102,12 +114,7 @@ def _work(asset: dg.AssetsDefinition, partition: str, settings: Settings) -> Wor
     return Work(
         key=asset.key,
         task=metadata["task"],
-        arguments={
-            "settings": settings.to_json(),
-            "dataset": asset.key.path[1],
-            "partition": own,
-            "parameters": partition_parameters(metadata["parameters"].value, own),
-        },
+        arguments=task_arguments(asset.key.path, own, metadata["parameters"].value, settings),
     )
 
 

@@ -76,15 +76,17 @@ def test_a_failing_input_holds_back_only_what_is_made_from_it(live):
 def test_a_dry_run_estimates_from_past_partitions(live):
     (live.folder / "corpusmill.toml").write_text("[prices]\ndevice_hour = 100.0\ncurrency = 'EUR'\n")
     dry = live.corpusmill("backfill", "--assets", "synthesized", "--all", "--dry-run")
-    (line,) = [line for line in dry.stdout.splitlines() if "synthesized/web_rephrased/requests" in line]
+    (line,) = [line for line in dry.stdout.splitlines() if "synthesized/web_rephrased/requests  " in line]
     # 4 partitions, 2 of them never made: 4 x 4 documents, 4 x 400 tokens, 4 x 36 s, 4 x 7.2 s at 100 EUR an hour
     assert re.split(r"\s{2,}", line.strip()) == [
         "1",
         "synthesized/web_rephrased/requests",
         "4: 2024-10|plain, 2024-10|rhyme, broken|plain, …",
+        "?",
         *("16", "1,600", "0.040", "0.008", "0.80"),
         "2 of 4 themselves",
     ]
+    assert "so skipped: 0. Would run: 4.\nNot looked at, so among those that would run: synthesized" in dry.stdout
 
 
 def test_failed_runs_what_failed_and_what_waited_for_it(live):

@@ -7,7 +7,9 @@ import subprocess
 
 import pytest
 
+from corpusmill.settings import load_settings
 from jobs.backfill import ENDED
+from jobs.backfill_command import backfill
 from tests.jobs.live_instance import LiveInstance, wait_for
 from tests.live.questions import check_partitions, made, metadata, runs_of
 from tests.live.web_pages import PAGES, write_snapshot
@@ -84,3 +86,14 @@ def test_failed_makes_the_mended_snapshot_and_what_waited_for_it(
     assert metadata(live.instance, "curated/web/documents", "broken")["rows_in"] == 10
     rows = live.corpusmill("sql", "--format", "csv", "select distinct snapshot from curated.web.documents order by 1")
     assert rows.stdout.replace('"', "").split() == ["snapshot", "2024-10", "2025-10", "broken"], rows.stderr
+
+
+def test_a_dry_run_says_that_nothing_is_left_to_make(
+    live: LiveInstance, backfilled: subprocess.CompletedProcess[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load_settings(live.folder / "corpusmill.toml")
+    asked = {"assets": ["sources/web", "curated/web"], "partitions": None, "failed": False, "dry_run": True}
+    assert backfill(settings, **asked, url=live.instance.url)
+    told = capsys.readouterr().out
+    assert f"Current in {settings.lake.store.root}, so skipped: " in told and "Would run: 0.\n" in told
+    assert "Not looked at" not in told
