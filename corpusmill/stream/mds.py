@@ -52,7 +52,11 @@ def export_mds(
     sequences or a folder with the beginning of another export, and FileExistsError for a finished one.
     """
     out, end = Path(folder), checked_stop(stream, stop)
-    size = sequences_per_shard or max(1, SHARD_BYTES // (4 * stream.plan.sequence_length))
+    size = (
+        max(1, SHARD_BYTES // (4 * stream.plan.sequence_length)) if sequences_per_shard is None else sequences_per_shard
+    )
+    if size < 1:
+        raise ValueError(f"wanted shards of at least 1 sequence, got {size}")
     positions = range(stream.position + stream.rank, end, stream.world_size)
     if not positions:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Which documents of a plan are kin: a source, its duplicates, and all that was made from any of them, in every component.
 
 A family is what `corpusmill exposure` shows of one of its sources. Costs: a pass over doc_id and parent_ids of all
-synthesized documents, one over all duplicates, one over the sequences' doc_ids; memory is some hundred bytes a document.
+synthesized documents, one over all duplicates, one over the sequences' doc_ids; memory is about 700 bytes a document.
 """
 
 from collections.abc import Iterable

@@ -115,6 +115,8 @@ def test_what_cannot_be_written_is_refused_before_anything_is(demo, tmp_path):
     stream = MixtureStream(demo.settings, "demo")
     with pytest.raises(ValueError, match="no sequence of positions 0 to 0; nothing to write"):
         export_mds(stream, tmp_path / "mix", stop=0)
+    with pytest.raises(ValueError, match="wanted shards of at least 1 sequence, got 0"):
+        export_mds(stream, tmp_path / "mix", sequences_per_shard=0)
     assert not (tmp_path / "mix").exists()
     (tmp_path / "mix").mkdir()
     (tmp_path / "mix" / "notes.txt").touch()
