@@ -20,6 +20,9 @@ PACKED = {"packed": "true"}
 LOOKED_UP = {"looked_up": "true"}
 """Metadata of a string column of which single values are read: files hold it in small pages (see `corpusmill.lake.pages`)."""
 
+UNCOMPRESSED = {"uncompressed": "true"}
+"""Metadata of a column that is read much faster than written: files hold it by dictionary and no further packed."""
+
 RECORDS = pa.schema(
     [
         pa.field("doc_id", pa.string(), nullable=False),
@@ -269,7 +272,7 @@ belongs to a chunk is null. Of a queue, `recipe` is the recipe's name and the qu
 SEQUENCES = pa.schema(
     [
         pa.field("sequence", pa.int64(), nullable=False),
-        pa.field("tokens", pa.list_(pa.int32()), nullable=False),
+        pa.field("tokens", pa.list_(pa.int32()), nullable=False, metadata=UNCOMPRESSED),
         pa.field("doc_ids", pa.list_(pa.string()), nullable=False),
         pa.field("lengths", pa.list_(pa.int32()), nullable=False),
         pa.field("starts", pa.list_(pa.int64()), nullable=False),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
-from corpusmill.document import LOOKED_UP, PACKED, PLACE
+from corpusmill.document import LOOKED_UP, PACKED, PLACE, UNCOMPRESSED
 from corpusmill.lake.content_hash import combine, hash_table, to_hex
 from corpusmill.lake.errors import SchemaMismatchError
 from corpusmill.lake.names import check_partition
@@ -169,7 +169,6 @@ class _OpenFile:
         self._writer = pq.ParquetWriter(
             self._pending.stream,
             schema,
-            compression="zstd",
             write_page_checksum=True,
             write_statistics=[item.name for item in schema if _has_bounds(item.type)],
             metadata_collector=self._metadata,
@@ -213,16 +212,18 @@ class _OpenFile:
 
 
 def _column_layout(schema: pa.Schema) -> dict[str, Any]:
-    """Return the writer's settings for columns that are PACKED or LOOKED_UP."""
-    packed = [item.name for item in schema if _has_metadata(item, PACKED)]
-    looked_up = [item.name for item in schema if _has_metadata(item, LOOKED_UP)]
-    if not packed and not looked_up:
-        return {}
+    """Return the writer's settings: columns are compressed, but for what is PACKED, LOOKED_UP or UNCOMPRESSED."""
+    packed, looked_up, uncompressed = (
+        {item.name for item in schema if _has_metadata(item, wanted)} for wanted in (PACKED, LOOKED_UP, UNCOMPRESSED)
+    )
+    if not packed | looked_up | uncompressed:
+        return {"compression": "zstd"}
     leaves = pq.ParquetFile(_empty_file(schema)).schema
     paths = [leaves.column(number).path for number in range(len(leaves))]
     layout: dict[str, Any] = {
-        "use_dictionary": [path for path in paths if path not in (*packed, *looked_up)],
-        "column_encoding": dict.fromkeys(packed, "DELTA_BINARY_PACKED") or None,
+        "compression": {path: "none" if path.split(".")[0] in uncompressed else "zstd" for path in paths},
+        "use_dictionary": [path for path in paths if path not in packed | looked_up],
+        "column_encoding": dict.fromkeys(sorted(packed), "DELTA_BINARY_PACKED") or None,
     }
     if looked_up:
         layout |= {

@@ -71,7 +71,7 @@ def has_pages(parquet: pq.ParquetFile, column: str) -> bool:
 def read_pages(source: pa.NativeFile, parquet: pq.ParquetFile, column: str, *, footer: bytes) -> list[Pages]:
     """Return the pages of a column in every row group; reads the index."""
     leaf = _leaf(parquet, column)
-    chunks = [group[_COLUMNS][leaf] for group in _Reader(footer).struct()[_ROW_GROUPS]]
+    chunks = [group[_COLUMNS][leaf] for group in CompactReader(footer).struct()[_ROW_GROUPS]]
     return [_page_index(source, chunk[_OFFSET_INDEX], chunk[_OFFSET_INDEX_LENGTH]) for chunk in chunks]
 
 
@@ -131,7 +131,7 @@ def _varint(data: np.ndarray, at: int) -> tuple[np.int64, int]:
 
 
 def _page_values(data: bytes, *, is_nullable: bool) -> list[bytes | None]:
-    reader = _Reader(data)
+    reader = CompactReader(data)
     header = reader.struct()
     packed = data[reader.at : reader.at + header[3]]
     if len(packed) != header[3] or zlib.crc32(packed) != header[4] % (1 << 32):
@@ -157,7 +157,7 @@ def _plain_strings(body: bytes, at: int) -> Iterator[bytes]:
 
 def _levels(data: bytes, count: int) -> np.ndarray:
     """Return which values are there: runs of one bit, repeated or eight to a byte."""
-    reader = _Reader(data)
+    reader = CompactReader(data)
     found = []
     while reader.at < len(data):
         header = reader.varint()
@@ -169,7 +169,7 @@ def _levels(data: bytes, count: int) -> np.ndarray:
     return np.concatenate(found)[:count]
 
 
-class _Reader:
+class CompactReader:
     """A place in bytes of Thrift's compact protocol."""
 
     def __init__(self, data: bytes) -> None:

@@ -5,6 +5,7 @@ not on file names or attempts. Costs: one manifest read per table and one footer
 row group are kept.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
+from corpusmill.lake.list_pages import CODECS, MAX_LEVELS
 from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
@@ -30,7 +32,18 @@ class ComponentChangedError(ValueError):
     """The lake no longer holds what the plan pinned."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnChunk:
+    """Where a list column of a row group lies in its file."""
+
+    begin: int
+    num_bytes: int
+    num_values: int
+    codec: str
+    """As the footer spells it; empty where only Arrow reads the column (see `corpusmill.lake.list_pages`)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RowGroup:
     """A stretch of consecutive sequences in one file."""
 
@@ -40,6 +53,8 @@ class RowGroup:
     num_rows: int
     first_sequence: int
     last_sequence: int
+    tokens: ColumnChunk
+    lengths: ColumnChunk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,14 +119,18 @@ def read_row_groups(store: Store, groups: Sequence[RowGroup], columns: Sequence[
 
     A damaged file raises ComponentChangedError naming it.
     """
-    path, numbers = groups[0].path, [group.number for group in groups]
     try:
-        with store.open_input(path) as source:
+        with store.open_input(groups[0].path) as source:
             file = pq.ParquetFile(source, pre_buffer=True, page_checksum_verification=True)
-            return file.read_row_groups(numbers, columns=list(columns))
+            return file.read_row_groups([group.number for group in groups], columns=list(columns))
     except (OSError, pa.ArrowInvalid) as error:
-        spelled = ", ".join(map(str, numbers))
-        raise ComponentChangedError(f"row groups {spelled} of {path} cannot be read: {error}") from error
+        raise unreadable(groups, error) from error
+
+
+def unreadable(groups: Sequence[RowGroup], error: Exception) -> ComponentChangedError:
+    """Return the error that names row groups of one file that cannot be read."""
+    spelled = ", ".join(str(group.number) for group in groups)
+    return ComponentChangedError(f"row groups {spelled} of {groups[0].path} cannot be read: {error}")
 
 
 def _pinned_files(lake: Lake, component: PlannedComponent, plan: Plan) -> list[DataFileRef]:
@@ -154,12 +173,12 @@ def _row_groups(store: Store, ref: DataFileRef) -> list[RowGroup]:
             metadata = file.metadata
     except (OSError, pa.ArrowInvalid) as error:
         raise ComponentChangedError(f"{ref.path} is committed but cannot be read: {error}") from error
-    names = [metadata.schema.column(position).path for position in range(metadata.num_columns)]
-    column = names.index("sequence")
+    names = [metadata.schema.column(position).path.split(".")[0] for position in range(metadata.num_columns)]
+    sequence, tokens, lengths = (names.index(name) for name in ("sequence", "tokens", "lengths"))
     groups = []
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        bounds = group.column(column).statistics
+        bounds = group.column(sequence).statistics
         groups.append(
             RowGroup(
                 path=ref.path,
@@ -168,9 +187,23 @@ def _row_groups(store: Store, ref: DataFileRef) -> list[RowGroup]:
                 num_rows=group.num_rows,
                 first_sequence=bounds.min,
                 last_sequence=bounds.max,
+                tokens=_column_chunk(metadata, number, tokens),
+                lengths=_column_chunk(metadata, number, lengths),
             )
         )
     return groups
+
+
+def _column_chunk(metadata: pq.FileMetaData, group: int, column: int) -> ColumnChunk:
+    about, kind = metadata.row_group(group).column(column), metadata.schema.column(column)
+    levels = (kind.max_definition_level, kind.max_repetition_level)
+    is_known = about.physical_type == "INT32" and levels == MAX_LEVELS and about.compression in CODECS
+    return ColumnChunk(
+        begin=about.dictionary_page_offset if about.has_dictionary_page else about.data_page_offset,
+        num_bytes=about.total_compressed_size,
+        num_values=about.num_values,
+        codec=sys.intern(about.compression) if is_known else "",
+    )
 
 
 def _check_groups(component: PlannedComponent, groups: Sequence[RowGroup]) -> None:

@@ -5,6 +5,7 @@ the next global position, so it can be taken up by any other number of ranks.
 """
 
 import copy
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from corpusmill.lake.store import LakeSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.decided import DecidedPlan
-from corpusmill.mix.order import IntArray
+from corpusmill.mix.order import IntArray, Located
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.course import Course, FixedCourse, LiveCourse
 from corpusmill.stream.index import open_components
@@ -89,6 +90,11 @@ class MixtureStream:
         patience_seconds: float = PATIENCE_SECONDS,
         say: Callable[[str], None] = say_to_stderr,
     ) -> None:
+        if not isinstance(settings, LakeSettings):
+            raise ValueError(
+                f"wanted the LakeSettings of the lake to read, got {settings!r}; for a folder: "
+                'LakeSettings(store=StoreSettings(root="..."))'
+            )
         _check_rank(rank, world_size)
         lake = Lake(settings)
         try:
@@ -170,6 +176,11 @@ class MixtureStream:
         """Return the samples at any positions, without moving the stream."""
         return list(self._samples(positions))
 
+    def read_rows(self, positions: Sequence[int] | IntArray) -> Iterator[tuple[Tokens, Tokens]]:
+        """Yield the tokens and the lengths of the pieces at any positions: what is in a sample, and no more."""
+        found = self._located(self._within(positions))
+        return itertools.starmap(self.reader.read, zip(found.component_T.tolist(), found.index_T.tolist(), strict=True))
+
     def expect(self, positions: Sequence[int] | IntArray) -> None:
         """Begin to load in the background what these positions need, in the order in which they will be read.
 
@@ -220,11 +231,15 @@ class MixtureStream:
             )
         self.seek(position)
 
-    def _samples(self, positions: Sequence[int]) -> Iterator[Sample]:
-        asked = self._within(positions)
+    def _located(self, asked: IntArray) -> Located:
+        """Return where the sequences at these positions are, once it is decided."""
         if asked.size:
             self._course.reach(int(asked.max()))
-        found = self._course.order.locate(asked)
+        return self._course.order.locate(asked)
+
+    def _samples(self, positions: Sequence[int]) -> Iterator[Sample]:
+        asked = self._within(positions)
+        found = self._located(asked)
         located = zip(
             positions, found.component_T.tolist(), found.epoch_T.tolist(), found.index_T.tolist(), strict=True
         )
@@ -249,6 +264,9 @@ class MixtureStream:
 
 
 def _check_rank(rank: int, world_size: int) -> None:
+    for name, value in (("rank", rank), ("world_size", world_size)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{name} must be an int, got {value!r}; a number from the environment needs int(...)")
     if not 0 <= rank < world_size:
         raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
 

@@ -10,19 +10,14 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Protocol
 
-import numpy as np
-import pyarrow as pa
-
 from corpusmill.lake.store import Store
-from corpusmill.stream.index import ComponentIndex, read_row_group, read_row_groups
+from corpusmill.stream.block import Block, Tokens, read_block
+from corpusmill.stream.index import ComponentIndex, read_row_group
 
 AHEAD = 4
 """Blocks that are loaded before they are asked for: as many as a component's order turns to at once."""
-
-Tokens = np.ndarray[Any, np.dtype[np.int32]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +48,10 @@ class SequenceReader:
         self._components = list(components)
         self._block_sequences = block_sequences
         self._cache_bytes = cache_bytes
-        self._blocks: OrderedDict[tuple[int, int], _Block] = OrderedDict()
+        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
         self._held_bytes = 0
         self._coming: deque[tuple[int, int]] = deque()
-        self._loading: dict[tuple[int, int], Future[_Block]] = {}
+        self._loading: dict[tuple[int, int], Future[Block]] = {}
         self._threads: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,7 +89,7 @@ class SequenceReader:
         rows = read_row_group(self._store, group, ["doc_ids", "starts", "lengths"]).slice(start, stop - start)
         return Pieces(partition=group.partition, **rows.to_pylist()[0])
 
-    def _take(self, component: int, number: int) -> "_Block":
+    def _take(self, component: int, number: int) -> Block:
         """Load a block, or wait for it where it is being loaded, and keep it."""
         loading = self._loading.pop((component, number), None)
         block = loading.result() if loading else self._load(component, number)
@@ -112,32 +107,8 @@ class SequenceReader:
                 self._threads = self._threads or ThreadPoolExecutor(AHEAD, thread_name_prefix="blocks")
                 self._loading[key] = self._threads.submit(self._load, *key)
 
-    def _load(self, component: int, number: int) -> "_Block":
+    def _load(self, component: int, number: int) -> Block:
         index = self._components[component]
         start = number * self._block_sequences
         stop = min(start + self._block_sequences, index.num_sequences)
-        parts = []
-        for _, held in groupby(index.overlapping(start, stop), key=lambda found: found[0].path):
-            groups, firsts, lasts = zip(*held, strict=True)
-            rows = read_row_groups(self._store, groups, ["tokens", "lengths"])
-            parts.append(rows.slice(firsts[0], len(rows) - firsts[0] - groups[-1].num_rows + lasts[-1]))
-        return _Block(pa.concat_tables(parts))
-
-
-class _Block:
-    def __init__(self, rows: pa.Table) -> None:
-        self._tokens, self._token_ends = _flat(rows["tokens"])
-        self._lengths, self._length_ends = _flat(rows["lengths"])
-        self.num_bytes = self._tokens.nbytes + self._lengths.nbytes + 16 * len(rows)
-
-    def sequence(self, row: int) -> tuple[Tokens, Tokens]:
-        ends, pieces = self._token_ends, self._length_ends
-        return self._tokens[ends[row] : ends[row + 1]], self._lengths[pieces[row] : pieces[row + 1]]
-
-
-def _flat(lists: pa.ChunkedArray) -> tuple[Tokens, np.ndarray[Any, np.dtype[np.int64]]]:
-    """Return all values and where each row's begin, in memory of their own: a slice would keep its row group alive."""
-    values = np.concatenate([chunk.flatten().to_numpy() for chunk in lists.chunks])
-    sizes = np.concatenate([chunk.value_lengths().to_numpy() for chunk in lists.chunks])
-    values.flags.writeable = False
-    return values, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return read_block(self._store, list(index.overlapping(start, stop)))

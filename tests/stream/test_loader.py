@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from corpusmill.document import SEQUENCES
+from corpusmill.lake.list_pages import UnusualPagesError
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.mix.plan import Amendment
 from corpusmill.mix.report import realise
@@ -108,6 +111,42 @@ def test_blocks_are_loaded_before_they_are_asked_for_and_not_too_many(demo):
     missing = next(one for one in whole if one not in found)
     with pytest.raises(ComponentChangedError, match=r"of .*\.parquet cannot be read"):
         stream.read([missing[0]])
+
+
+def test_a_lake_from_before_tokens_were_left_uncompressed_is_the_same_stream(demo, tmp_path):
+    """Its content is the same, so its plans are; and what only Arrow reads is the same stream too."""
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    group = open_components(demo.lake, read_plan(demo.lake, "demo"))[1].groups[0]
+    assert (group.tokens.codec, group.lengths.codec) == ("UNCOMPRESSED", "ZSTD")
+    other = type(demo)(tmp_path / "other")
+    compressed = pa.schema([item.remove_metadata() for item in SEQUENCES])
+    for table, number, partition, kept in (
+        (WEB, 1, "s1", range(20)),
+        (WEB, 1, "s2", range(20, 30)),
+        (CODE, 2, "s1", range(20)),
+    ):
+        rows = [[sequence_row(number, index, index % 20) for index in kept]]
+        attempt, files = other.write(table, partition, rows, schema=compressed)
+        other.lake.commit(attempt, files, demo.lake.partition(table, partition).state)
+    other.commit_plan(replace(read_plan(demo.lake, "demo"), snapshots={}))
+    group, *_ = open_components(other.lake, read_plan(other.lake, "demo"))[1].groups
+    assert (group.tokens.codec, group.lengths.codec) == ("ZSTD", "ZSTD")
+    assert spelled(MixtureStream(other.settings, "demo")) == whole
+    other.lake.close()
+
+
+def test_pages_that_are_not_known_are_read_by_arrow(demo, monkeypatch):
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    monkeypatch.setattr("corpusmill.stream.index.CODECS", ("UNCOMPRESSED",))
+    assert open_components(demo.lake, read_plan(demo.lake, "demo"))[0].groups[0].lengths.codec == ""
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
+
+    def refuse(*about, **settings):
+        raise UnusualPagesError("a page of another kind")
+
+    monkeypatch.undo()
+    monkeypatch.setattr("corpusmill.stream.block.decode_lists", refuse)
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 3, 8])
@@ -295,10 +334,11 @@ def test_a_changed_byte_is_noticed_where_it_is_read(demo):
     """Every page has a checksum: a flipped bit in the tokens is an error that names the file, never another token."""
     stream = MixtureStream(demo.settings, "demo")
     file = demo.lake.files(CODE)[0]
-    column = pq.ParquetFile(file.path).metadata.row_group(0).column(1)
+    column = pq.ParquetFile(file.path).metadata.row_group(0).column(2)
+    assert column.path_in_schema.startswith("tokens.")
     path = Path(file.path)
     data = bytearray(path.read_bytes())
-    data[column.data_page_offset + column.total_compressed_size - 5] ^= 1
+    data[column.dictionary_page_offset + column.total_compressed_size - 5] ^= 1
     path.write_bytes(data)
     with pytest.raises(ComponentChangedError, match=f"row groups 0.* of {file.path} cannot be read"):
         list(stream)
@@ -311,12 +351,21 @@ def test_a_changed_byte_is_noticed_where_it_is_read(demo):
         ("demo@0123456789abcdef", {}, "mix 'demo' has no version '0123456789abcdef'; its current version is"),
         ("demo", {"rank": 2, "world_size": 2}, "rank must be one of 0 to 1 in a world of 2, got 2"),
         ("demo", {"rank": -1}, "rank must be one of 0 to 0"),
+        ("demo", {"rank": "0"}, r"rank must be an int, got '0'; a number from the environment needs int\(...\)"),
+        ("demo", {"world_size": None}, "world_size must be an int, got None"),
         ("demo", {"start": 10_000}, "has positions 0 to .*, got 10000"),
     ],
 )
 def test_what_cannot_be_opened_is_named(demo, mix, settings, message):
     with pytest.raises(ValueError, match=message):
         MixtureStream(demo.settings, mix, **settings)
+
+
+def test_a_folder_is_no_settings():
+    with pytest.raises(
+        ValueError, match=r"wanted the LakeSettings of the lake to read, got 'lake'; for a folder: Lake"
+    ):
+        MixtureStream("lake", "demo")
 
 
 def test_positions_outside_the_stream_are_refused(demo):

@@ -1,0 +1,119 @@
+"""Neighbouring sequences of a component in memory: one request a file, the tokens decoded into one array.
+
+What Arrow alone reads (see `corpusmill.lake.list_pages`), Arrow reads. Memory: the block, its bytes as they lie in the file
+while they are decoded, and one row group at each end of which only a part is kept.
+
+Legend: R = sequences of the block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.lake.list_pages import Lists, Numbers, UnusualPagesError, decode_lists
+from corpusmill.lake.store import Store
+from corpusmill.stream.index import ColumnChunk, RowGroup, read_row_groups, unreadable
+
+Tokens = Numbers
+Part = tuple[RowGroup, int, int]
+"""Rows of a row group, from a first to behind a last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """The tokens of some sequences, and the lengths of their pieces; both must not be changed."""
+
+    tokens: Lists
+    lengths: Lists
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(array.nbytes for held in (self.tokens, self.lengths) for array in (held.values_V, held.starts_R))
+
+    def sequence(self, row: int) -> tuple[Tokens, Tokens]:
+        tokens, lengths = self.tokens, self.lengths
+        return (
+            tokens.values_V[tokens.starts_R[row] : tokens.starts_R[row + 1]],
+            lengths.values_V[lengths.starts_R[row] : lengths.starts_R[row + 1]],
+        )
+
+
+def read_block(store: Store, parts: Sequence[Part]) -> Block:
+    """Return the sequences of row groups that follow one another; a damaged file raises ComponentChangedError naming it."""
+    found = [_read_file(store, list(held)) for _, held in groupby(parts, key=lambda part: part[0].path)]
+    block = Block(tokens=_join([block.tokens for block in found]), lengths=_join([block.lengths for block in found]))
+    for held in (block.tokens, block.lengths):
+        held.values_V.flags.writeable = False
+    return block
+
+
+def _read_file(store: Store, parts: Sequence[Part]) -> Block:
+    groups = [group for group, _, _ in parts]
+    if all(group.tokens.codec and group.lengths.codec for group in groups):
+        try:
+            return _decode_file(store, parts)
+        except UnusualPagesError:
+            pass
+        except (OSError, pa.ArrowInvalid) as error:
+            raise unreadable(groups, error) from error
+    rows = read_row_groups(store, groups, ["tokens", "lengths"])
+    rows = rows.slice(parts[0][1], len(rows) - parts[0][1] - groups[-1].num_rows + parts[-1][2])
+    return Block(tokens=_lists(rows["tokens"]), lengths=_lists(rows["lengths"]))
+
+
+def _decode_file(store: Store, parts: Sequence[Part]) -> Block:
+    first, last = parts[0][0], parts[-1][0]
+    begin = min(first.tokens.begin, first.lengths.begin)
+    end = max(chunk.begin + chunk.num_bytes for chunk in (last.tokens, last.lengths))
+    with store.open_input(first.path) as source:
+        raw = np.frombuffer(source.read_at(end - begin, begin), np.uint8)
+
+    def decode(group: RowGroup, chunk: ColumnChunk, out: Numbers | None = None) -> Lists:
+        held = raw[chunk.begin - begin : chunk.begin - begin + chunk.num_bytes]
+        return decode_lists(held, codec=chunk.codec, num_values=chunk.num_values, num_rows=group.num_rows, out=out)
+
+    lengths = _join([_cut(decode(group, group.lengths), start, stop) for group, start, stop in parts])
+    starts_R = np.concatenate([[0], np.cumsum(lengths.values_V, dtype=np.int64)])[lengths.starts_R]
+    tokens = np.empty(starts_R[-1], np.int32)
+    at = row = 0
+    for group, start, stop in parts:
+        is_whole = stop - start == group.num_rows
+        fits = is_whole and at + group.tokens.num_values <= len(tokens)
+        held = decode(group, group.tokens, tokens[at : at + group.tokens.num_values] if fits else None)
+        held = _cut(held, start, stop)
+        if not np.array_equal(held.starts_R, starts_R[row : row + stop - start + 1] - at):
+            raise OSError("its pieces are not as long as its sequences")
+        if not fits:
+            tokens[at : at + len(held.values_V)] = held.values_V
+        at, row = at + len(held.values_V), row + stop - start
+    return Block(tokens=Lists(values_V=tokens, starts_R=starts_R), lengths=lengths)
+
+
+def _cut(lists: Lists, start: int, stop: int) -> Lists:
+    begin, end = lists.starts_R[start], lists.starts_R[stop]
+    return Lists(values_V=lists.values_V[begin:end], starts_R=lists.starts_R[start : stop + 1] - begin)
+
+
+def _join(lists: Sequence[Lists]) -> Lists:
+    """Return the rows of all, in memory of their own: a slice would keep its row group alive."""
+    if len(lists) == 1 and lists[0].values_V.base is None:
+        return lists[0]
+    ends = np.cumsum([0, *(len(held.values_V) for held in lists)])
+    starts = [held.starts_R[:-1] + end for held, end in zip(lists, ends.tolist(), strict=False)]
+    return Lists(
+        values_V=np.concatenate([held.values_V for held in lists]),
+        starts_R=np.concatenate([*starts, ends[-1:]]),
+    )
+
+
+def _lists(column: pa.ChunkedArray) -> Lists:
+    chunks: list[Any] = column.chunks
+    sizes = np.concatenate([chunk.value_lengths().to_numpy() for chunk in chunks])
+    return Lists(
+        values_V=np.concatenate([chunk.flatten().to_numpy() for chunk in chunks]),
+        starts_R=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+    )
