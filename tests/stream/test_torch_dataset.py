@@ -12,7 +12,7 @@ import pytest
 
 from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.stream.loader import MixtureStream
-from corpusmill.stream.torch_dataset import MixtureLoader, torch_dataset
+from corpusmill.stream.torch_dataset import MixtureLoader, torch_dataset, torch_map_dataset
 from tests.stream.conftest import SmallLake, sequence_row
 
 pytest.importorskip("torch", reason="torch is not installed: the cpu extra brings it")
@@ -50,6 +50,36 @@ def test_only_whole_global_batches_are_given(demo):
     given = [as_lists(batch) for loader in loaders for batch in loader]
     assert len(given) == 32
     assert sorted(position for batch in given for position in batch["position"]) == list(range(128))
+
+
+def test_positions_in_any_order_are_those_of_the_stream(demo):
+    """A map-style dataset: a position is a row, a list of them is a batch."""
+    from torch.utils.data import BatchSampler, DataLoader
+
+    dataset = torch_map_dataset(MixtureStream(demo.settings, "demo", rank=1, world_size=2))
+    rows = {
+        row: batch
+        for batch in batches_of(MixtureStream(demo.settings, "demo"), batch_size=1)
+        for row in batch["position"]
+    }
+    assert len(dataset) == 129
+    asked = [77, 3, 3, 128, 0, 64]
+    loader = DataLoader(dataset, batch_size=None, sampler=BatchSampler(asked, 4, drop_last=False))
+    for batch, positions in zip(loader, (asked[:4], asked[4:]), strict=True):
+        assert batch["position"].tolist() == positions
+        for name in ("tokens", "document"):
+            assert batch[name].tolist() == [rows[position][name][0] for position in positions]
+    one = dataset[3]
+    assert (one["tokens"].tolist(), int(one["position"])) == (rows[3]["tokens"][0], 3)
+    with pytest.raises(ValueError, match="has positions 0 to 128, got 129"):
+        dataset[129]
+
+
+@pytest.mark.slow
+def test_batches_of_workers_stay_as_they_were_given(demo):
+    """Workers write into memory that is used again: what was handed out must not be in it."""
+    kept = list(MixtureLoader(MixtureStream(demo.settings, "demo"), batch_size=2, num_workers=1))
+    assert [as_lists(batch) for batch in kept] == batches_of(MixtureStream(demo.settings, "demo"), batch_size=2)
 
 
 @pytest.mark.slow
