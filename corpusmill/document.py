@@ -280,7 +280,8 @@ SEQUENCES = pa.schema(
 )
 """Packed sequences. Piece i of a sequence is `lengths[i]` tokens of `doc_ids[i]`, from that document's token `starts[i]`.
 
-`tokens` holds the pieces one after the other, without padding: sum(lengths) == len(tokens) <= sequence length.
+`tokens` holds the pieces one after the other, without padding: sum(lengths) == len(tokens) <= sequence length. A piece that
+was rearranged to fill in the middle begins with a sentinel and has three of them more than its document.
 """
 
 

@@ -44,6 +44,16 @@ class ShardContext:
         self.notes: dict[str, float] = {}
         self.samples: list[dict[str, Any]] = []
         self.examples: Examples = {}
+        self._begins_row_group = False
+
+    def begin_row_group(self) -> None:
+        """Let the table that is yielded next begin a row group of its own."""
+        self._begins_row_group = True
+
+    def take_begin(self) -> bool:
+        """Return whether a row group was to begin since this was asked last."""
+        begins, self._begins_row_group = self._begins_row_group, False
+        return begins
 
     def add_counts(self, counts: Counts) -> None:
         """Add rows to the shard's ledger, which must balance when the shard ends."""
@@ -192,6 +202,8 @@ def make_shard(call: ShardCall) -> ShardOutcome:
         row_group_bytes=call.row_group_bytes,
     ) as writer:
         for table in _tables(function, call, context):
+            if context.take_begin():
+                writer.end_row_group()
             writer.write(table)
     context.counts.check()
     outcome = ShardOutcome(

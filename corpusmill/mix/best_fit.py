@@ -16,6 +16,7 @@ IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _ONE = np.uint64(1)
+_NONE = np.zeros(0, np.int64)
 
 
 def _bit_of_hash() -> np.ndarray[Any, np.dtype[np.int8]]:
@@ -29,31 +30,36 @@ def _bit_of_hash() -> np.ndarray[Any, np.dtype[np.int8]]:
 _BIT_OF_HASH = _bit_of_hash()
 
 
-def pack_best_fit(lengths: IntArray, *, capacity: int) -> IntArray:
+def pack_best_fit(lengths: IntArray, *, capacity: int, fillers: IntArray = _NONE) -> IntArray:
     """Return the bin of each piece, bins numbered from 0; no bin holds more than `capacity`.
 
+    Then the bin of each of `fillers`, which go in after all pieces, where there is room: -1 for one that finds none.
     Deterministic: equal lengths go in by their order. Raises ValueError for a piece longer than the capacity or empty.
     """
-    lengths_P = np.asarray(lengths, np.int64)
+    lengths_P = np.concatenate([np.asarray(lengths, np.int64), np.asarray(fillers, np.int64)])
     if lengths_P.size and (lengths_P.min() < 1 or lengths_P.max() > capacity):
         raise ValueError(f"pieces must hold 1 to {capacity} tokens, got {lengths_P.min()} to {lengths_P.max()}")
-    longest_first = np.argsort(-lengths_P, kind="stable")
-    return _pack(lengths_P, longest_first, capacity)
+    num_pieces = len(lengths)
+    longest_first = np.argsort(-lengths_P[:num_pieces], kind="stable")
+    fillers_first = num_pieces + np.argsort(-lengths_P[num_pieces:], kind="stable")
+    return _pack(lengths_P, np.concatenate([longest_first, fillers_first]), num_pieces, capacity)
 
 
 @numba.njit(cache=True)
-def _pack(lengths_P: Any, longest_first: Any, capacity: int) -> Any:
+def _pack(lengths_P: Any, in_turn: Any, num_openers: int, capacity: int) -> Any:
     num_pieces = len(lengths_P)
-    bin_P = np.empty(num_pieces, np.int64)
+    bin_P = np.full(num_pieces, -1, np.int64)
     # Newest bin of each room, and the bin below each bin in its list; -1 ends a list.
     top, below = np.full(capacity + 1, -1, np.int64), np.empty(num_pieces, np.int64)
     fine = np.zeros(capacity // 64 + 1, np.uint64)
     coarse = np.zeros(len(fine) // 64 + 1, np.uint64)
     num_bins = 0
-    for piece in longest_first:
+    for piece in in_turn:
         length = lengths_P[piece]
         room = _next_set(fine, coarse, length)
         if room < 0:
+            if piece >= num_openers:
+                continue
             room, chosen = capacity, num_bins
             num_bins += 1
         else:

@@ -7,6 +7,9 @@ from typing import Any
 
 from corpusmill.meant import did_you_mean
 
+LENGTH_SEQUENCES = 1 << 56
+"""Room for the numbers of a length: the n-th of a partition's lengths counts its sequences from n times this."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionPin:
@@ -20,6 +23,8 @@ class PartitionPin:
     tokenizer: str
     """`corpusmill.mix.tokenize.tokenizer_version` of the tokenizer that made it."""
     sequence_length: int
+    bucket: int | None = None
+    """Which of the partition's lengths this is; None where it has one."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -34,9 +39,17 @@ class Inventory:
     known: Sequence[str] = ()
     """Tables of sequences that nobody asked for; a message names them."""
 
-    def select(self, table: str, partitions: Sequence[str] | None) -> tuple[PartitionPin, ...]:
-        """Return the pins of `partitions` (names or patterns; None is all) by name; raises ValueError when one is missing."""
-        held = {pin.partition: pin for pin in self.pins if pin.table == table}
+    def select(
+        self, table: str, partitions: Sequence[str] | None, *, sequence_length: int | None = None
+    ) -> tuple[PartitionPin, ...]:
+        """Return the pins of `partitions` (names or patterns; None is all) by name; raises ValueError when one is missing.
+
+        Of a partition that has no sequences of that length, those of all its lengths.
+        """
+        held: dict[str, list[PartitionPin]] = {}
+        for pin in self.pins:
+            if pin.table == table:
+                held.setdefault(pin.partition, []).append(pin)
         if not held:
             tables = sorted({pin.table for pin in self.pins} | {*self.known})
             raise ValueError(
@@ -49,7 +62,12 @@ class Inventory:
             raise ValueError(
                 f"{table} has no committed partitions {shown(missing)}; it has {shown(sorted(held))}. Materialize them first"
             )
-        return tuple(held[name] for name in sorted({name for names in found.values() for name in names}))
+        names = sorted({name for names in found.values() for name in names})
+        return tuple(
+            pin
+            for name in names
+            for pin in [one for one in held[name] if one.sequence_length == sequence_length] or held[name]
+        )
 
 
 def matching(asked: str, names: Iterable[str]) -> list[str]:
@@ -65,18 +83,23 @@ def shown(names: Sequence[str], most: int = 10) -> str:
 
 def pin_partition(
     table: str, *, partition: str, content_hash: str, num_sequences: int, state: Mapping[str, Any]
-) -> PartitionPin:
-    """Return the pin of a committed partition; `state` is what `PackingCounts.to_state` gave its commit."""
-    wanted = ("num_tokens", "tokenizer", "sequence_length")
-    missing = [name for name in wanted if name not in state]
+) -> list[PartitionPin]:
+    """Return the pins of a committed partition, one a length; `state` is what packing gave its commit."""
+    lengths = state.get("lengths")
+    buckets = [{**state, "num_sequences": num_sequences}] if lengths is None else [{**state, **one} for one in lengths]
+    wanted = ("num_sequences", "num_tokens", "tokenizer", "sequence_length")
+    missing = [name for name in wanted for bucket in buckets if name not in bucket]
     if missing:
         raise ValueError(
             f"{table}, partition {partition!r}, is no table of packed sequences: its state lacks {missing}"
         )
-    return PartitionPin(
-        table=table,
-        partition=partition,
-        content_hash=content_hash,
-        num_sequences=num_sequences,
-        **{name: state[name] for name in wanted},
-    )
+    return [
+        PartitionPin(
+            table=table,
+            partition=partition,
+            content_hash=content_hash,
+            bucket=None if lengths is None else number,
+            **{name: bucket[name] for name in wanted},
+        )
+        for number, bucket in enumerate(buckets)
+    ]

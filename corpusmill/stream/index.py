@@ -21,7 +21,7 @@ from corpusmill.lake.list_pages import CODECS, MAX_LEVELS
 from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
-from corpusmill.mix.inventory import PartitionPin
+from corpusmill.mix.inventory import LENGTH_SEQUENCES, PartitionPin
 from corpusmill.mix.plan import Plan, PlannedComponent
 from corpusmill.stream.inventory import pinned_snapshots
 
@@ -55,6 +55,11 @@ class RowGroup:
     last_sequence: int
     tokens: ColumnChunk
     lengths: ColumnChunk
+
+    @property
+    def bucket(self) -> int:
+        """Number of its sequences' length among those of the partition."""
+        return self.first_sequence // LENGTH_SEQUENCES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +97,10 @@ def open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> Compo
     files = _pinned_files(lake, component, plan)
     with ThreadPoolExecutor(_READERS) as readers:
         found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
+    buckets = {pin.partition: pin.bucket for pin in component.pins}
     groups = sorted(
-        (group for groups in found for group in groups), key=lambda group: (group.partition, group.first_sequence)
+        (group for groups in found for group in groups if buckets[group.partition] in (None, group.bucket)),
+        key=lambda group: (group.partition, group.first_sequence),
     )
     _check_groups(component, groups)
     return ComponentIndex(

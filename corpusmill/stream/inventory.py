@@ -21,14 +21,15 @@ def read_inventory(lake: Lake, tables: Iterable[str]) -> Inventory:
         snapshots[table] = lake.snapshot_id(table)
         lake.files(table, sorted(held))
         pins += [
-            pin_partition(
+            pin
+            for partition, state in held.items()
+            for pin in pin_partition(
                 table,
                 partition=partition,
                 content_hash=state.content_hash,
                 num_sequences=state.num_rows,
                 state=state.state,
             )
-            for partition, state in held.items()
         ]
     known = [table for table in lake.tables() if table.endswith("/sequences") and lake.partitions(table)]
     return Inventory(pins=pins, snapshots=snapshots, known=known)

@@ -145,20 +145,22 @@ def _pins(plan: Plan, slot: int, states: dict[str, PartitionState]) -> Iterator[
     for name, state in states.items():
         if name not in wanted or not state.num_rows or state.gate_failures:
             continue
-        pin = pin_partition(
+        pins = pin_partition(
             component.table,
             partition=name,
             content_hash=state.content_hash,
             num_sequences=state.num_rows,
             state=state.state,
         )
-        if (pin.tokenizer, pin.sequence_length) != (plan.tokenizer, plan.sequence_length):
+        wanted_pins = [it for it in pins if (it.tokenizer, it.sequence_length) == (plan.tokenizer, plan.sequence_length)]
+        if not wanted_pins:
+            lengths = ", ".join(str(pin.sequence_length) for pin in pins)
             raise ValueError(
                 f"{component.table}, partition {name!r}: wanted sequences of {plan.sequence_length} tokens by tokenizer "
-                f"{plan.tokenizer} for mix {plan.mix}@{plan.version}, got {pin.sequence_length} by {pin.tokenizer}; "
+                f"{plan.tokenizer} for mix {plan.mix}@{plan.version}, got {lengths} by {pins[0].tokenizer}; "
                 "tokenize the partition again as the mix's other tables"
             )
-        yield pin
+        yield from (pin for pin in wanted_pins if pin.num_sequences)
 
 
 def _waits(decided: Decided, short: Short) -> str:

@@ -14,8 +14,8 @@ from corpusmill.document import SEQUENCES
 from corpusmill.engines.shard import ShardContext
 from corpusmill.lake.reading import read_batches
 from corpusmill.lake.tables import Attempt
-from corpusmill.mix.pack import ROW_GROUP_BYTES, SHARD_SEQUENCES, PackingCounts, tokenize_and_pack
-from corpusmill.mix.tokenize import Tokenization
+from corpusmill.mix.pack import ROW_GROUP_BYTES, SHARD_SEQUENCES, PackingCounts, packed_state, tokenize_and_pack
+from corpusmill.mix.tokenize import FillInMiddle, Tokenization
 from corpusmill.tasks.engine import outcome_of, run_on_shards
 from corpusmill.tasks.partition_rows import partition_rows, rows_about
 from corpusmill.tasks.task import Job, Outcome
@@ -59,33 +59,54 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         parameters={"tokenization": tokenization.to_json(), "tokenizer": tokenization.version()},
         row_group_bytes=ROW_GROUP_BYTES,
     )
-    totals = outcome_of(shards)
-    tokens = int(totals.metrics.get("num_tokens", 0))
-    room = int(totals.metrics.get("num_sequences", 0)) * tokenization.sequence_length
+    counts = _counts(tokenization, outcome_of(shards).metrics)
+    room = sum(one.num_sequences * one.sequence_length for one in counts)
+    tokens = sum(one.num_tokens for one in counts)
+    fills = {f"fill/{one.sequence_length}": round(one.fill, 6) for one in counts if len(counts) > 1}
     return outcome_of(
         shards,
-        metrics={"tokens": tokens, "fill": round(tokens / room, 6) if room else 0.0},
-        state=tokenization.to_state(num_tokens=tokens),
+        metrics={"tokens": tokens, "fill": round(tokens / room, 6) if room else 0.0, **fills},
+        state=packed_state(tokenization, counts),
     )
 
 
 def pack_shard(inputs: Mapping[str, Any], parameters: Mapping[str, Any], context: ShardContext) -> Iterator[pa.Table]:
     """Yield the SEQUENCES of one file of documents."""
 
+    tokenization = Tokenization.from_json(parameters["tokenization"])
+
     def count(packed: PackingCounts) -> None:
         context.add_counts(packed.to_counts())
         for name, value in packed.to_notes().items():
             context.note(name, value)
+            if tokenization.longer_lengths:
+                context.note(f"{name}/{packed.sequence_length}", value)
 
-    yield from tokenize_and_pack(
+    for sequences in tokenize_and_pack(
         _accepted(
             read_batches(context.store, inputs["documents_file"]),
             partition_rows(context.store, inputs.get("duplicates", []), _IDS),
         ),
-        tokenization=Tokenization(**parameters["tokenization"]),
+        tokenization=tokenization,
         first_sequence=inputs["first_sequence"],
         on_counts=count,
-    )
+    ):
+        # A row group has one length: sequences are found by the numbers of the first and the last.
+        context.begin_row_group()
+        yield sequences
+
+
+def _counts(tokenization: Tokenization, metrics: Mapping[str, Any]) -> list[PackingCounts]:
+    """Return what was packed to each length, from the notes of all shards."""
+    return [
+        PackingCounts(
+            sequence_length=length,
+            num_tokens=int(metrics.get(f"num_tokens{suffix}", 0)),
+            num_sequences=int(metrics.get(f"num_sequences{suffix}", 0)),
+        )
+        for length in tokenization.lengths
+        for suffix in [f"/{length}" if tokenization.longer_lengths else ""]
+    ]
 
 
 def _duplicates(job: Job) -> dict[str, list[str]]:
@@ -103,9 +124,12 @@ def _accepted(batches: Iterator[pa.Table], duplicates: pa.Table) -> Iterator[pa.
 
 
 def _tokenization(job: Job) -> Tokenization:
+    middle = job.parameters.get("fill_in_middle")
     return Tokenization(
         tokenizer_file=tokenizer_file(job.parameters["tokenizer"], job.settings.state_folder),
         sequence_length=int(job.parameters["sequence_length"]),
+        longer_lengths=tuple(map(int, job.parameters.get("longer_lengths", ()))),
         seed=int(job.parameters["seed"]),
         eos_token=job.parameters.get("eos_token"),
+        fill_in_middle=FillInMiddle.from_json(middle) if middle else None,
     )

@@ -1,31 +1,14 @@
 """Texts to packed sequences: written-out rows, and every token in one piece."""
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.counts import Counts
-from corpusmill.document import DOCUMENTS, SEQUENCES
 from corpusmill.mix import pack, tokenize
 from corpusmill.mix.pack import PackingCounts, tokenize_and_pack
 from corpusmill.mix.tokenize import Tokenization, decode_pieces, open_tokenizer
-
-
-def documents(*texts: str) -> pa.Table:
-    rows = [
-        {"doc_id": f"d{number}", "source": "web", "snapshot": "s1", "text": text, "text_hash": ""}
-        for number, text in enumerate(texts)
-    ]
-    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
-
-
-def pack_texts(*texts: str, tokenizer_file, **settings) -> tuple[list[dict], PackingCounts]:
-    tokenization = Tokenization(tokenizer_file=tokenizer_file, **settings)
-    heard: list[PackingCounts] = []
-    tables = list(tokenize_and_pack([documents(*texts)], tokenization=tokenization, on_counts=heard.append))
-    assert all(table.schema.equals(SEQUENCES) for table in tables)
-    return [row for table in tables for row in table.to_pylist()], heard[0]
+from tests.mix.packing import documents, pack_texts
 
 
 def texts_of(rows: list[dict], tokenizer_file: str) -> dict[str, str]:
