@@ -89,9 +89,7 @@ def _pages(chunk: Bytes) -> Iterator[_Page]:
         header, begin = _page_header(chunk, at)
         at = begin + header[_BODY_BYTES]
         body = chunk[begin:at]
-        if len(body) != header[_BODY_BYTES] or (
-            _CRC in header and zlib.crc32(body.data) != header[_CRC] % (1 << 32)
-        ):
+        if len(body) != header[_BODY_BYTES] or (_CRC in header and zlib.crc32(body.data) != header[_CRC] % (1 << 32)):
             raise OSError("a page's checksum does not fit its bytes")
         is_dictionary = header[_KIND] == _DICTIONARY_PAGE
         about = header[_DICTIONARY_HEADER if is_dictionary else _DATA_HEADER]

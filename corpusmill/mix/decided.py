@@ -88,7 +88,8 @@ class DecidedOrder:
         key = np.uint64(mix_key(np.uint64(0), self.base.seed))
         decisions = (self.stop_D, self.before_DS, self.routes_DS)
         routes = (self.column_R, self.count_R, self.first_R)
-        shuffle = (self.num_sequences_K, key, self.base.block_sequences)
+        # All components of a mixture with live ones have one sequence length, and so one size of blocks.
+        shuffle = (self.num_sequences_K, key, int(self.base.block_C[0]))
         _locate(position_T, slot_T, draw_T, decisions, routes, shuffle, found_3T)
         return Located(component_T=found_3T[0], epoch_T=found_3T[1], index_T=found_3T[2])
 

@@ -27,6 +27,8 @@ class Demand:
     """Tokens of components that ask for a number; 0 for the others."""
     shares_FC: tuple[tuple[Fraction, ...], ...]
     """How the other components share what those leave of a phase; they sum to 1."""
+    sequence_lengths_F: tuple[int | None, ...]
+    """Of phases whose sequences have another length than the mixture's."""
 
     def budget(self, budget_tokens: int | None) -> int | None:
         """Return the tokens of the stream where they are given, by a budget or as the sum of its parts."""
@@ -84,6 +86,9 @@ def demand(mixture: Mixture, tokens_C: Sequence[int]) -> Demand:
         weights_F=tuple(weight / (sum(weights) or 1) for weight in weights),
         fixed_C=tuple(component.tokens or 0 for component in mixture.components),
         shares_FC=tuple(_shares(mixture, phase, tokens_C) for phase in phases),
+        sequence_lengths_F=tuple(
+            None if mixture.length_of(phase) == mixture.sequence_length else phase.sequence_length for phase in phases
+        ),
     )
     _check_lengths(mixture, found)
     return found
@@ -112,13 +117,15 @@ def group_path(mixture: Mixture, name: str | None) -> str | None:
 def _shares(mixture: Mixture, phase: Phase, tokens_C: Sequence[int]) -> tuple[Fraction, ...]:
     if all(component.tokens is not None for component in mixture.components):
         return (Fraction(0),) * len(mixture.components)
-    held = _held(mixture, tokens_C)
+    length = mixture.length_of(phase)
+    held = _held(mixture, tokens_C, length)
+    read = _read_at(mixture, length)
     shares = {"": Fraction(1)}
     waiting: list[Group | None] = [None]
     while waiting:
         group = waiting.pop()
         members = [one for one in _members(mixture, group) if not (isinstance(one, Component) and one.tokens)]
-        weights = [_weight(one, group, phase, held) for one in members]
+        weights = [_weight(one, group, phase, held) if one.name in read else Fraction(0) for one in members]
         above, total = shares[group.name if group else ""], sum(weights)
         if above and not total:
             place = f"group {group.name!r}" if group else f"mixture {mixture.name!r}"
@@ -144,13 +151,25 @@ def _weight(one: Component | Group, group: Group | None, phase: Phase, held: dic
     return weight * Fraction(f"{held[one.name] ** (1 / group.temperature):.{_DIGITS}g}")
 
 
-def _held(mixture: Mixture, tokens_C: Sequence[int]) -> dict[str, int]:
-    """Return the tokens that each component and each group holds."""
+def _read_at(mixture: Mixture, length: int) -> set[str]:
+    """Return the components that are read in sequences of a length, and the groups that hold one of them."""
+    parents = {group.name: group.group for group in mixture.groups}
+    found = set()
+    for component in mixture.components:
+        above: str | None = component.name if mixture.length_of(component) == length else None
+        while above is not None:
+            found.add(above)
+            above = component.group if above == component.name else parents[above]
+    return found
+
+
+def _held(mixture: Mixture, tokens_C: Sequence[int], length: int) -> dict[str, int]:
+    """Return the tokens that each component, and each group in sequences of a length, holds."""
     held = dict.fromkeys([group.name for group in mixture.groups], 0)
     parents = {group.name: group.group for group in mixture.groups}
     for component, tokens in zip(mixture.components, tokens_C, strict=True):
         held[component.name] = tokens
-        above = component.group
+        above = component.group if mixture.length_of(component) == length else None
         while above is not None:
             held[above] += tokens
             above = parents[above]

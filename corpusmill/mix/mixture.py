@@ -45,6 +45,8 @@ class Component:
     """How its quality or duplicate buckets share its tokens; each is then planned as `<component>:<bucket>`."""
     live: Live | None = None
     """For a component that is still being made while it is read: what it will hold, and what is done until then."""
+    sequence_length: int | None = None
+    """The only length at which it is read; None is that of each phase. Caps count each length by itself."""
 
     def __post_init__(self) -> None:
         check_kinds(self, what=f"component {self.name!r}")
@@ -65,6 +67,10 @@ class Component:
             raise ValueError(
                 f"component {self.name!r}: min_epochs must be a number from 0 to max_epochs, {self.max_epochs:g}, got "
                 f"{self.min_epochs!r}"
+            )
+        if self.sequence_length is not None and not _is_count(self.sequence_length):
+            raise ValueError(
+                f"component {self.name!r}: sequence_length must be an int of at least 1, got {self.sequence_length!r}"
             )
         if self.partitions is not None and (not self.partitions or len({*self.partitions}) < len(self.partitions)):
             raise ValueError(
@@ -108,6 +114,8 @@ class Phase:
     """Its length, instead of a weight."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weights of components and groups in this phase, where they differ from their own; 0 leaves one out."""
+    sequence_length: int | None = None
+    """Tokens of its sequences, where that is not the mixture's: its components' tables must be packed to it, too."""
 
     def __post_init__(self) -> None:
         check_kinds(self, what=f"phase {self.name!r}")
@@ -117,6 +125,10 @@ class Phase:
             raise ValueError(f"phase {self.name!r}: weight must be a number above 0, got {self.weight!r}")
         if self.tokens is not None and not _is_count(self.tokens):
             raise ValueError(f"phase {self.name!r}: tokens must be an int of at least 1, got {self.tokens!r}")
+        if self.sequence_length is not None and not _is_count(self.sequence_length):
+            raise ValueError(
+                f"phase {self.name!r}: sequence_length must be an int of at least 1, got {self.sequence_length!r}"
+            )
         bad = {name: weight for name, weight in self.weights.items() if not _is_at_least_zero(weight)}
         if bad:
             raise ValueError(f"phase {self.name!r}: weights must not be negative, got {bad}")
@@ -177,6 +189,10 @@ class Mixture:
     def members(self) -> list[Component | Group]:
         """All that can have a weight."""
         return [*self.components, *self.groups]
+
+    def length_of(self, part: Component | Phase) -> int:
+        """Return the tokens of a sequence of a component or a phase."""
+        return part.sequence_length or self.sequence_length
 
     @property
     def tables(self) -> list[str]:

@@ -60,7 +60,8 @@ class Order:
     """An order ready to be asked. Build it with `build_order`."""
 
     seed: int
-    block_sequences: int
+    block_C: IntArray
+    """Neighbouring sequences that a component's shuffle keeps together."""
     num_sequences_C: IntArray
     start_F: IntArray
     """First position of each stretch."""
@@ -83,7 +84,7 @@ class Order:
         key = np.uint64(mix_key(np.uint64(0), self.seed))
         stretches = (self.start_F, self.first_F, self.weights_FC.sum(axis=1), self.weights_FC, self.drawn_FC)
         periods = (self.chosen_M, self.rank_M)
-        _locate(position_T, stretches, periods, self.num_sequences_C, (key, self.block_sequences), found_3T)
+        _locate(position_T, stretches, periods, self.num_sequences_C, (key, self.block_C), found_3T)
         return Located(component_T=found_3T[0], epoch_T=found_3T[1], index_T=found_3T[2])
 
     def draws(self, position_T: IntArray) -> tuple[IntArray, IntArray]:
@@ -115,7 +116,7 @@ class Order:
 
 
 def build_order(
-    stretches: Sequence[Stretch], *, num_sequences: Sequence[int], seed: int, block_sequences: int
+    stretches: Sequence[Stretch], *, num_sequences: Sequence[int], seed: int, block_sequences: int | Sequence[int]
 ) -> Order:
     """Return the order of components with these sizes and, stretch by stretch, integer weights.
 
@@ -127,7 +128,7 @@ def build_order(
     firsts = np.cumsum([0, *(len(chosen_M) for chosen_M, _ in periods)])
     order = Order(
         seed=seed,
-        block_sequences=block_sequences,
+        block_C=np.broadcast_to(np.asarray(block_sequences, np.int64), len(num_sequences)).copy(),
         num_sequences_C=np.asarray(num_sequences, np.int64),
         start_F=np.asarray([one.start for one in stretches], np.int64),
         weights_FC=np.asarray([one.weights for one in stretches], np.int64),
@@ -146,13 +147,15 @@ def prefix_bound(num_components: int) -> float:
     return 0.0 if num_components == 1 else 1.0 - 1.0 / (2 * num_components - 2)
 
 
-def _check_stretches(stretches: Sequence[Stretch], num_sequences: Sequence[int], block_sequences: int) -> None:
+def _check_stretches(
+    stretches: Sequence[Stretch], num_sequences: Sequence[int], block_sequences: int | Sequence[int]
+) -> None:
     lengths = {len(one.weights) for one in stretches}
     if lengths != {len(num_sequences)} or not num_sequences:
         raise ValueError(f"each component needs a weight and a size, got {sorted(lengths)} and {len(num_sequences)}")
     if any(min(one.weights) < 0 or sum(one.weights) < 1 for one in stretches):
         raise ValueError(f"weights must not be negative nor sum to 0, got {[one.weights for one in stretches]}")
-    if min(num_sequences) < 1 or block_sequences < 1:
+    if min(num_sequences) < 1 or np.min(block_sequences) < 1:
         raise ValueError(f"sizes and blocks must be at least 1, got {num_sequences}, {block_sequences}")
     starts = [one.start for one in stretches]
     if starts[0] != 0 or sorted({*starts}) != starts:
@@ -209,7 +212,7 @@ def _locate(position_T: Any, stretches: Any, periods: Any, num_sequences_C: Any,
     """
     start_F, first_F, period_F, weights_FC, drawn_FC = stretches
     chosen_M, rank_M = periods
-    key, block = shuffle
+    key, block_C = shuffle
     begin, end, stretch, turn = 0, 0, 0, 0
     kept_C7 = np.zeros((len(num_sequences_C), 7), np.int64)
     kept_C7[:, 0] = -1
@@ -226,6 +229,7 @@ def _locate(position_T: Any, stretches: Any, periods: Any, num_sequences_C: Any,
                 end = min(end, start_F[stretch + 1])
         step = first_F[stretch] + position - begin
         component = chosen_M[step]
+        block = block_C[component]
         drawn = drawn_FC[stretch, component] + turn * weights_FC[stretch, component] + rank_M[step]
         size = num_sequences_C[component]
         value = drawn - kept_C7[component, 1]

@@ -150,6 +150,7 @@ class Past:
                     num_positions=stop - start,
                     planned_tokens=(*tokens, *more),
                     order_weights=(*phase.order_weights, *more),
+                    sequence_length=phase.sequence_length,
                 )
             )
         return found

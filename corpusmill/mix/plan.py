@@ -9,6 +9,7 @@ A plan without phases is spelled as it was before there were phases, so it keeps
 
 import functools
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
@@ -121,6 +122,8 @@ class PlannedPhase:
     """By component."""
     order_weights: tuple[int, ...]
     """How many positions of each period belong to each component; 0 where it does not come."""
+    sequence_length: int | None = None
+    """Tokens of its sequences, where that is not the plan's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +143,7 @@ class Plan:
     sequence_length: int
     tokenizer: str
     block_sequences: int
-    """Neighbouring sequences that a component's shuffle keeps together."""
+    """Neighbouring sequences that a component's shuffle keeps together, of the plan's length: longer ones are fewer."""
     components: tuple[PlannedComponent, ...]
     snapshots: Mapping[str, int] = field(default_factory=dict)
     """Table -> Iceberg snapshot in which its pinned partitions were seen."""
@@ -184,6 +187,21 @@ class Plan:
         )
 
     @property
+    def blocks(self) -> list[int]:
+        """Neighbouring sequences that the shuffle of each component keeps together: as many tokens of each."""
+        tokens = self.block_sequences * self.sequence_length
+        return [max(1, tokens // self.length_of(component)) for component in self.components]
+
+    def length_of(self, component: PlannedComponent) -> int:
+        """Return the tokens that a sequence of a component may hold."""
+        return component.pins[0].sequence_length if component.pins else self.sequence_length
+
+    def length_at(self, position: int) -> int:
+        """Return the tokens of a sequence at a position."""
+        number = bisect_right(self.starts, position) - 1
+        return self.stretches[min(number, len(self.stretches) - 1)].sequence_length or self.sequence_length
+
+    @property
     def starts(self) -> list[int]:
         """First position of each of `stretches`, and after the last one the end of the stream."""
         return list(accumulate((phase.num_positions for phase in self.stretches), initial=0))
@@ -196,7 +214,7 @@ class Plan:
             ],
             num_sequences=[component.num_sequences for component in self.components],
             seed=self.seed,
-            block_sequences=self.block_sequences,
+            block_sequences=self.blocks,
         )
 
     def continues(self, mix_version: str, position: int) -> bool:

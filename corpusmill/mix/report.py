@@ -79,7 +79,7 @@ def realise(plan: Plan, tokens_per_sequence: Sequence[np.ndarray[Any, Any]]) -> 
             "num_sequences": int(num_sequences_C[number]),
             "num_tokens": int(num_tokens_C[number]),
             "epochs": int(drawn_C[number]) / max(1, int(num_sequences_C[number])),
-            "fill": int(num_tokens_C[number]) / max(1, int(num_sequences_C[number]) * plan.sequence_length),
+            "fill": int(num_tokens_C[number]) / max(1, int(num_sequences_C[number]) * plan.length_of(component)),
             "prefix_distance": float(distance_C[number]),
             "group": component.group,
             "language": component.language,

@@ -17,6 +17,7 @@ from corpusmill.mix.constraints import check_constraints, largest_budget, no_roo
 from corpusmill.mix.demand import Demand, demand, group_path
 from corpusmill.mix.exposure import Families, FindFamilies, met_too_often, over_exposed
 from corpusmill.mix.inventory import Inventory
+from corpusmill.mix.lengths import by_length
 from corpusmill.mix.live import Promise
 from corpusmill.mix.mixture import Mixture
 from corpusmill.mix.past import Leaf, Past
@@ -85,6 +86,7 @@ def _new_tokens(made: Plan, past: Past | None) -> int:
 
 
 def _plan(mixture: Mixture, inventory: Inventory, past: Past | None) -> Plan:
+    mixture = by_length(mixture)
     if past:
         past.check(seed=mixture.seed, sequence_length=mixture.sequence_length)
     sources = find_sources(mixture, inventory, past)
@@ -113,6 +115,7 @@ def _plan(mixture: Mixture, inventory: Inventory, past: Past | None) -> Plan:
                 num_positions=periods * sum(weights_L),
                 planned_tokens=tuple(tokens_L),
                 order_weights=tuple(weights_L),
+                sequence_length=asked.sequence_lengths_F[number],
             )
         )
     return _joined(mixture, leaves, phases, inventory, past)

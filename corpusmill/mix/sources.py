@@ -94,13 +94,14 @@ def find_sources(mixture: Mixture, inventory: Inventory, past: Past | None) -> l
     Raises ValueError for one that is missing, empty, packed to another length or by another tokenizer, or read twice.
     """
     numbered = list(enumerate(mixture.components))
-    found = {number: _find(inventory, past, number, one) for number, one in numbered if not one.live}
+    found = {number: _find(mixture, inventory, past, number) for number, one in numbered if not one.live}
     tokenizer = next(pin.tokenizer for source in found.values() for held in source.pins for pin in held)
     sources = [found.get(number) or _promised(mixture, tokenizer, number, one) for number, one in numbered]
     named = {
         name: held for source in sources for name, held in zip(leaf_names(source.component), source.pins, strict=True)
     }
-    _check_pins(mixture, named)
+    lengths = {name: mixture.length_of(it.component) for it in sources for name in leaf_names(it.component)}
+    _check_pins(mixture, named, lengths)
     if past:
         named = {leaf.name: leaf.pins for leaf in past.unused({*named})} | named
     _check_tokenizer(mixture, named)
@@ -108,14 +109,16 @@ def find_sources(mixture: Mixture, inventory: Inventory, past: Past | None) -> l
     return sources
 
 
-def _find(inventory: Inventory, past: Past | None, number: int, component: Component) -> Source:
+def _find(mixture: Mixture, inventory: Inventory, past: Past | None, number: int) -> Source:
+    component = mixture.components[number]
     asked: list[tuple[str, Sequence[str] | None]] = [(component.table, component.partitions)]
     if component.upsampling is not None:
         asked = [(bucket.table or component.table, bucket.partitions) for bucket in component.upsampling.buckets]
-    names = leaf_names(component)
+    names, length = leaf_names(component), mixture.length_of(component)
     try:
         pins = [
-            (past.pins(name, table, partitions) if past else None) or inventory.select(table, partitions)
+            (past.pins(name, table, partitions) if past else None)
+            or inventory.select(table, partitions, sequence_length=length)
             for name, (table, partitions) in zip(names, asked, strict=True)
         ]
     except ValueError as error:
@@ -140,17 +143,20 @@ def _promised(mixture: Mixture, tokenizer: str, number: int, component: Componen
     return Source(number=number, component=component, pins=((pin,),), drawn=(0,))
 
 
-def _check_pins(mixture: Mixture, named: dict[str, Pins]) -> None:
+def _check_pins(mixture: Mixture, named: dict[str, Pins], wanted: dict[str, int]) -> None:
     for name, held in named.items():
         table = held[0].table
-        if _num_tokens(held) == 0:
-            partitions = shown([pin.partition for pin in held])
-            raise ValueError(f"component {name!r} is empty: {table} holds no token in {partitions}; leave it out")
         lengths = sorted({pin.sequence_length for pin in held})
-        if lengths != [mixture.sequence_length]:
+        if lengths != [wanted[name]]:
             raise ValueError(
                 f"component {name!r} is packed to {lengths} tokens, mixture {mixture.name!r} wants "
-                f"{mixture.sequence_length}; pack the table again or change sequence_length"
+                f"{wanted[name]}; pack the table again or change sequence_length"
+            )
+        if _num_tokens(held) == 0:
+            partitions = shown([pin.partition for pin in held])
+            place = "" if held[0].bucket is None else f" in sequences of {wanted[name]:,}"
+            raise ValueError(
+                f"component {name!r} is empty: {table} holds no token in {partitions}{place}; leave it out"
             )
 
 
@@ -171,11 +177,11 @@ def _check_tokenizer(mixture: Mixture, named: dict[str, Pins]) -> None:
 
 
 def _check_disjoint(named: dict[str, Pins]) -> None:
-    owners: dict[tuple[str, str], str] = {}
+    owners: dict[tuple[str, str, int], str] = {}
     for name, held in named.items():
         # What is live has no partition yet: it takes those that nobody else reads.
         for pin in (pin for pin in held if pin.partition):
-            owner = owners.setdefault((pin.table, pin.partition), name)
+            owner = owners.setdefault((pin.table, pin.partition, pin.sequence_length), name)
             if owner != name:
                 raise ValueError(
                     f"partition {pin.partition!r} of {pin.table} is in components {owner!r} and {name!r}: "

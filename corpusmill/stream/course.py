@@ -97,6 +97,7 @@ class LiveCourse:
         num_columns = len(self.plan.components)
         plan = decided_plan(decided)
         # Opened first: a course whose arrivals cannot be read does not move.
-        self._reader.add([open_component(self._lake, column, plan) for column in plan.components[num_columns:]])
+        columns = [open_component(self._lake, column, plan) for column in plan.components[num_columns:]]
+        self._reader.add(columns, blocks=plan.blocks[num_columns:])
         self.plan = plan
         self.__dict__.pop("order", None)

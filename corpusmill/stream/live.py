@@ -152,7 +152,9 @@ def _pins(plan: Plan, slot: int, states: dict[str, PartitionState]) -> Iterator[
             num_sequences=state.num_rows,
             state=state.state,
         )
-        wanted_pins = [it for it in pins if (it.tokenizer, it.sequence_length) == (plan.tokenizer, plan.sequence_length)]
+        wanted_pins = [
+            it for it in pins if (it.tokenizer, it.sequence_length) == (plan.tokenizer, plan.sequence_length)
+        ]
         if not wanted_pins:
             lengths = ", ".join(str(pin.sequence_length) for pin in pins)
             raise ValueError(

@@ -103,7 +103,7 @@ class MixtureStream:
         finally:
             lake.close()
         self.rank, self.world_size = rank, world_size
-        reader = SequenceReader(lake.store, components, block_sequences=plan.block_sequences, cache_bytes=cache_bytes)
+        reader = SequenceReader(lake.store, components, blocks=plan.blocks, cache_bytes=cache_bytes)
         self.reader: Reader = reader
         waiting = Waiting(patience_seconds=patience_seconds, say=None if rank else say)
         self._course: Course = (

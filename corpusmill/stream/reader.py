@@ -42,11 +42,11 @@ class SequenceReader:
     """Gives any sequence of any component; keeps the blocks used last. Pickles without them."""
 
     def __init__(
-        self, store: Store, components: Sequence[ComponentIndex], *, block_sequences: int, cache_bytes: int
+        self, store: Store, components: Sequence[ComponentIndex], *, blocks: Sequence[int], cache_bytes: int
     ) -> None:
         self._store = store
         self._components = list(components)
-        self._block_sequences = block_sequences
+        self._block_sizes = list(blocks)
         self._cache_bytes = cache_bytes
         self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
         self._held_bytes = 0
@@ -58,9 +58,10 @@ class SequenceReader:
         fresh = {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}
         return {**self.__dict__, **fresh}
 
-    def add(self, components: Sequence[ComponentIndex]) -> None:
+    def add(self, components: Sequence[ComponentIndex], *, blocks: Sequence[int]) -> None:
         """Read from more components, numbered after those that there are."""
         self._components += components
+        self._block_sizes += blocks
 
     def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None:
         """Load the blocks of these sequences in the background, in the order in which they come, AHEAD at a time.
@@ -68,14 +69,15 @@ class SequenceReader:
         It forgets what was expected before; a block that cannot be loaded raises when it is read.
         """
         keys = (
-            (component, index // self._block_sequences) for component, index in zip(components, indexes, strict=True)
+            (component, index // self._block_sizes[component])
+            for component, index in zip(components, indexes, strict=True)
         )
         self._coming = deque(dict.fromkeys(keys))
         self._load_ahead()
 
     def read(self, component: int, index: int) -> tuple[Tokens, Tokens]:
         """Return the tokens of a sequence and the lengths of its pieces; both must not be changed."""
-        number, row = divmod(index, self._block_sequences)
+        number, row = divmod(index, self._block_sizes[component])
         block = self._blocks.get((component, number))
         if block is None:
             block = self._take(component, number)
@@ -109,6 +111,6 @@ class SequenceReader:
 
     def _load(self, component: int, number: int) -> Block:
         index = self._components[component]
-        start = number * self._block_sequences
-        stop = min(start + self._block_sequences, index.num_sequences)
+        start = number * self._block_sizes[component]
+        stop = min(start + self._block_sizes[component], index.num_sequences)
         return read_block(self._store, list(index.overlapping(start, stop)))

@@ -3,7 +3,7 @@
 Worker w of n makes batches w, w + n, ... of its rank, which is how a DataLoader takes turns. Where training stands is
 read from the batches that came out, so what workers prefetched does not count. Torch is imported with the first use.
 
-Legend: B = sequences of a batch, L = sequence length.
+Legend: B = sequences of a batch, L = sequence length, both as the phase has them.
 """
 
 import functools
@@ -15,6 +15,7 @@ import numpy as np
 
 from corpusmill.mix.order import IntArray
 from corpusmill.stream.loader import HORIZON, LOOKAHEAD, MixtureStream
+from corpusmill.stream.schedule import Schedule, schedule_batches
 
 _PREFETCH = 2
 """Batches that each worker makes ahead."""
@@ -27,7 +28,8 @@ of a sequence, 0 after its end) and `position` (B int64), and the int `next_posi
 class MixtureLoader:
     """Iterates over the batches of one rank with a DataLoader; its state is what was handed out, not what was read.
 
-    Only whole global batches are given (batch_size x world_size), so that all ranks make as many steps.
+    Only whole global batches are given (batch_size x world_size), so that all ranks make as many steps. `batch_size` counts
+    sequences of the mixture's length: of the longer ones of a phase as many come as hold the same tokens.
     """
 
     def __init__(self, stream: MixtureStream, *, batch_size: int, num_workers: int = 0) -> None:
@@ -57,21 +59,22 @@ class MixtureLoader:
         import torch
         from torch.utils.data import DataLoader
 
-        size = (self.batch_size, self.stream.plan.sequence_length)
+        schedule = _schedule(self.stream, self.batch_size)
+        num_tokens = self.batch_size * self.stream.plan.sequence_length
         # A worker begins a batch after the one before the last that it may prefetch was asked for.
-        rows_WS2BL = torch.empty((self.num_workers, _PREFETCH + 1, 2, *size), dtype=torch.int32).share_memory_()
+        rows_WS2T = torch.empty((self.num_workers, _PREFETCH + 1, 2, num_tokens), dtype=torch.int32).share_memory_()
         loader = DataLoader(
-            _shared_dataset_class()(self.stream, rows_WS2BL),
+            _shared_dataset_class()(self.stream, self.batch_size, rows_WS2T),
             batch_size=None,
             num_workers=self.num_workers,
             prefetch_factor=_PREFETCH,
             # A forked worker would inherit open connections and locked thread pools.
             multiprocessing_context="forkserver",
         )
-        for start, worker, slot in loader:
-            position_B = _rank_positions(self.stream, start=start, batch_size=self.batch_size)
-            next_position = start + self.batch_size * self.stream.world_size
-            yield _batch(rows_WS2BL[worker, slot].clone(), position_B, next_position=next_position)
+        for number, worker, slot in loader:
+            run = schedule.run_of(number)
+            rows_2BL = rows_WS2T[worker, slot].clone().view(2, run.rows, run.length)
+            yield _batch(self.stream, schedule, number, rows_2BL)
 
     def state_dict(self) -> dict[str, Any]:
         return self.stream.state_dict()
@@ -82,7 +85,7 @@ class MixtureLoader:
 
 def num_batches(stream: MixtureStream, batch_size: int) -> int:
     """Return how many whole global batches are left."""
-    return (stream.num_positions - stream.position) // (batch_size * stream.world_size)
+    return _schedule(stream, batch_size).num_batches
 
 
 def torch_dataset(stream: MixtureStream, *, batch_size: int) -> Any:
@@ -101,32 +104,38 @@ def torch_map_dataset(stream: MixtureStream) -> Any:
 
 def worker_batches(stream: MixtureStream, *, batch_size: int, worker: int = 0, num_workers: int = 1) -> Iterator[Batch]:
     """Yield every `num_workers`-th batch of the stream's rank from where the stream stands, beginning with number `worker`."""
-    for start in _batch_starts(stream, batch_size=batch_size, worker=worker, num_workers=num_workers):
-        yield make_batch(stream, start=start, batch_size=batch_size)
+    schedule = _schedule(stream, batch_size)
+    for number in _batch_numbers(stream, schedule, worker=worker, num_workers=num_workers):
+        yield make_batch(stream, schedule, number)
 
 
-def make_batch(stream: MixtureStream, *, start: int, batch_size: int) -> Batch:
-    """Return the batch of the stream's rank in the global batch that begins at position `start`."""
-    position_B = _rank_positions(stream, start=start, batch_size=batch_size)
-    rows_2BL = np.empty((2, batch_size, stream.plan.sequence_length), np.int32)
-    _write_rows(stream, position_B, rows_2BL)
-    return _batch(rows_2BL, position_B, next_position=start + batch_size * stream.world_size)
+def make_batch(stream: MixtureStream, schedule: Schedule, number: int) -> Batch:
+    """Return the batch of the stream's rank in a global batch of the schedule."""
+    run = schedule.run_of(number)
+    rows_2BL = np.empty((2, run.rows, run.length), np.int32)
+    _write_rows(stream, _positions(stream, schedule, number), rows_2BL)
+    return _batch(stream, schedule, number, rows_2BL)
 
 
-def _batch_starts(stream: MixtureStream, *, batch_size: int, worker: int, num_workers: int) -> Iterator[int]:
-    """Yield where the global batches of a worker begin; what comes is loaded meanwhile."""
-    begin, size = stream.position, batch_size * stream.world_size
-    numbers = range(worker, num_batches(stream, batch_size), num_workers)
-    row_B = stream.rank + np.arange(batch_size) * stream.world_size
+def _schedule(stream: MixtureStream, batch_size: int) -> Schedule:
+    return schedule_batches(stream.plan, position=stream.position, batch_size=batch_size, world_size=stream.world_size)
+
+
+def _batch_numbers(stream: MixtureStream, schedule: Schedule, *, worker: int, num_workers: int) -> Iterator[int]:
+    """Yield the numbers of the batches of a worker; what comes is loaded meanwhile."""
+    numbers = range(worker, schedule.num_batches, num_workers)
+    expected_at = 0
     for turn, number in enumerate(numbers):
-        if turn % max(1, LOOKAHEAD // batch_size) == 0:
-            coming = np.asarray(numbers[turn : turn + max(1, HORIZON // batch_size)])
-            stream.expect((begin + coming[:, None] * size + row_B).ravel())
-        yield begin + number * size
+        rows = schedule.run_of(number).rows
+        if turn == expected_at:
+            expected_at += max(1, LOOKAHEAD // rows)
+            coming = numbers[turn : turn + max(1, HORIZON // rows)]
+            stream.expect(np.concatenate([_positions(stream, schedule, one) for one in coming]))
+        yield number
 
 
-def _rank_positions(stream: MixtureStream, *, start: int, batch_size: int) -> IntArray:
-    return start + stream.rank + np.arange(batch_size) * stream.world_size
+def _positions(stream: MixtureStream, schedule: Schedule, number: int) -> IntArray:
+    return schedule.start_of(number) + stream.rank + np.arange(schedule.run_of(number).rows) * stream.world_size
 
 
 def _write_rows(stream: MixtureStream, positions: IntArray, rows_2BL: Any) -> None:
@@ -135,16 +144,16 @@ def _write_rows(stream: MixtureStream, positions: IntArray, rows_2BL: Any) -> No
         _write_row(tokens, lengths, tokens_L, document_L)
 
 
-def _batch(rows_2BL: Any, position_B: IntArray, *, next_position: int) -> Batch:
+def _batch(stream: MixtureStream, schedule: Schedule, number: int, rows_2BL: Any) -> Batch:
+    tensors = _tensors(rows_2BL, _positions(stream, schedule, number))
+    return {**tensors, "next_position": schedule.start_of(number + 1)}
+
+
+def _tensors(rows_2BL: Any, position_B: IntArray) -> Batch:
     import torch
 
     tokens_BL, document_BL = torch.as_tensor(rows_2BL)
-    return {
-        "tokens": tokens_BL,
-        "document": document_BL,
-        "position": torch.from_numpy(position_B),
-        "next_position": next_position,
-    }
+    return {"tokens": tokens_BL, "document": document_BL, "position": torch.from_numpy(position_B)}
 
 
 @numba.njit(cache=True, nogil=True)
@@ -189,31 +198,32 @@ def _shared_dataset_class() -> Any:
     from torch.utils.data import IterableDataset, get_worker_info
 
     class SharedDataset(IterableDataset):
-        """Writes batches into memory shared with the loader; gives where each begins, its worker and its slot."""
+        """Writes batches into memory shared with the loader; gives the number of each, its worker and its slot."""
 
-        def __init__(self, stream: MixtureStream, rows_WS2BL: Any) -> None:
+        def __init__(self, stream: MixtureStream, batch_size: int, rows_WS2T: Any) -> None:
             self.stream = stream
-            self.rows_WS2BL = rows_WS2BL
+            self.batch_size = batch_size
+            self.rows_WS2T = rows_WS2T
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return _open_shared_dataset, (self.stream, self.rows_WS2BL)
+            return _open_shared_dataset, (self.stream, self.batch_size, self.rows_WS2T)
 
         def __iter__(self) -> Iterator[tuple[int, int, int]]:
             worker = get_worker_info()
-            rows_S2BL = self.rows_WS2BL[worker.id].numpy()
-            batch_size = rows_S2BL.shape[2]
-            starts = _batch_starts(self.stream, batch_size=batch_size, worker=worker.id, num_workers=worker.num_workers)
-            for turn, start in enumerate(starts):
-                slot = turn % len(rows_S2BL)
-                positions = _rank_positions(self.stream, start=start, batch_size=batch_size)
-                _write_rows(self.stream, positions, rows_S2BL[slot])
-                yield start, worker.id, slot
+            schedule = _schedule(self.stream, self.batch_size)
+            rows_S2T = self.rows_WS2T[worker.id].numpy()
+            numbers = _batch_numbers(self.stream, schedule, worker=worker.id, num_workers=worker.num_workers)
+            for turn, number in enumerate(numbers):
+                slot, run = turn % len(rows_S2T), schedule.run_of(number)
+                rows_2BL = rows_S2T[slot].reshape(2, run.rows, run.length)
+                _write_rows(self.stream, _positions(self.stream, schedule, number), rows_2BL)
+                yield number, worker.id, slot
 
     return SharedDataset
 
 
-def _open_shared_dataset(stream: MixtureStream, rows_WS2BL: Any) -> Any:
-    return _shared_dataset_class()(stream, rows_WS2BL)
+def _open_shared_dataset(stream: MixtureStream, batch_size: int, rows_WS2T: Any) -> Any:
+    return _shared_dataset_class()(stream, batch_size, rows_WS2T)
 
 
 @functools.cache
@@ -232,10 +242,10 @@ def _map_dataset_class() -> Any:
 
         def __getitem__(self, asked: int | Sequence[int]) -> Batch:
             position_B = np.atleast_1d(np.asarray(asked, np.int64))
-            rows_2BL = np.empty((2, len(position_B), self.stream.plan.sequence_length), np.int32)
+            length = max(map(self.stream.plan.length_at, position_B.tolist()), default=self.stream.plan.sequence_length)
+            rows_2BL = np.empty((2, len(position_B), length), np.int32)
             _write_rows(self.stream, position_B, rows_2BL)
-            batch = _batch(rows_2BL, position_B, next_position=0)
-            del batch["next_position"]
+            batch = _tensors(rows_2BL, position_B)
             return batch if np.ndim(asked) else {name: rows[0] for name, rows in batch.items()}
 
     return MixtureMapDataset
