@@ -23,6 +23,7 @@ def test_a_new_snapshot_becomes_a_partition_that_is_listed_and_curated(live: Liv
     (run,) = runs_of(live.instance, "2026-10")
     assert (run["jobName"], run["tags"]["dagster/sensor_name"]) == ("sources_web", "new_snapshots_web")
     start_schedule(live.instance, "curated_web_nightly")
+    start_sensor(live.instance, "failed_partitions")  # looks while the schedule waits for its minute
     documents = "curated/web/documents"
     wait_for(lambda: "2026-10" in made(live.instance, documents)[documents], seconds=400)
     scheduled = runs_of(live.instance, "2026-10")[0]
@@ -30,8 +31,6 @@ def test_a_new_snapshot_becomes_a_partition_that_is_listed_and_curated(live: Liv
 
 
 def test_a_failed_partition_is_run_again_under_the_cap_and_then_left(live: LiveInstance) -> None:
-    wait_for(lambda: "FAILURE" in statuses(live.instance, "damaged"), seconds=400)
-    start_sensor(live.instance, "failed_partitions")
     failed = ["FAILURE"] * MAX_ATTEMPTS
     wait_for(lambda: statuses(live.instance, "damaged") == failed, seconds=400)
     newest, second, first = runs_of(live.instance, "damaged")
