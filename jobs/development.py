@@ -26,7 +26,8 @@ from corpusmill.settings import SETTINGS_VARIABLE, Settings, settings_file
 from jobs.graphql import Instance, InstanceError
 
 PROJECT = Path(__file__).resolve().parent.parent
-DAEMON_PAUSE_SECONDS = 2.0
+DAEMON_PAUSE_SECONDS = 0.5
+"""Between two looks at backfills. A look is one query; a backfill waits for two or three of them at every level."""
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
 """For runs in flight to be canceled, and again for the processes to end."""
