@@ -2,7 +2,7 @@
 
 from benchmarks.harness import Measure, measure_pieces
 
-PIECES: tuple[str, ...] = ("order", "solver", "optimise", "packing", "resume", "open", "trace", "forget")
+PIECES: tuple[str, ...] = ("order", "solver", "optimise", "packing", "resume", "live", "open", "trace", "forget")
 
 
 def measure() -> list[Measure]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.harness import Measure, at_most, print_measures
 from corpusmill.mix.apportion import exact
+from corpusmill.mix.decided import DecidedOrder
 from corpusmill.mix.inventory import Inventory, PartitionPin
 from corpusmill.mix.mixture import Component, Mixture, Phase
 from corpusmill.mix.order import Order
@@ -55,12 +56,12 @@ def measures() -> list[Measure]:
         ),
         Measure(
             measure="a position, in order (ns)",
-            ours=_nanoseconds(order, np.arange(made.num_positions)),
+            ours=nanoseconds(order, np.arange(made.num_positions)),
             bar=at_most(60.0),
         ),
         Measure(
             measure="a position, at random of 10^9 (ns)",
-            ours=_nanoseconds(long.order(), np.random.default_rng(1).integers(0, long.num_positions, SEQUENCES)),
+            ours=nanoseconds(long.order(), np.random.default_rng(1).integers(0, long.num_positions, SEQUENCES)),
         ),
         Measure(measure="the order built (s)", ours=_best(made.order) / 1e9),
         Measure(measure="its index, 10^6 sequences (MB)", ours=_index_bytes(order) / 1e6, bar=at_most(8.0)),
@@ -189,7 +190,8 @@ def _index_bytes(order: Order) -> int:
     return order.chosen_M.nbytes + order.rank_M.nbytes
 
 
-def _nanoseconds(order: Order, position_T: Any) -> float:
+def nanoseconds(order: Order | DecidedOrder, position_T: Any) -> float:
+    """Return what a position costs."""
     return _best(lambda: order.locate(position_T)) / len(position_T)
 
 
