@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pat
 
 from corpusmill.document import LOOKED_UP, PACKED, PLACE, UNCOMPRESSED
-from corpusmill.lake.content_hash import combine, hash_table, to_hex
+from corpusmill.lake.content_hash import combine, from_hex, hash_table, to_hex
 from corpusmill.lake.errors import SchemaMismatchError
 from corpusmill.lake.names import check_partition
 from corpusmill.lake.schemas import table_schema
@@ -23,6 +23,8 @@ from corpusmill.lake.store import Store
 
 _ROW_GROUP_BYTES = 64 << 20
 _BOUND_CHARACTERS = 16
+_CONTENT_HASH = "corpusmill.content_hash"
+"""Key of the footer under which a file says the content hash of its own rows."""
 _PAGE_BYTES = 4 << 10
 _PAGE_STEP = 1
 """Values after which a page's size is looked at: a long text has a page of its own."""
@@ -155,6 +157,7 @@ class ShardWriter:
 
     def _publish(self) -> None:
         if self._open is not None:
+            self._open.note_content_hash()
             self.files.append(self._open.publish())
             self._open = None
 
@@ -192,6 +195,10 @@ class _OpenFile:
         table = pa.Table.from_arrays([keys, *rows.columns], schema=self._schema)
         self._writer.write_table(table, row_group_size=rows.num_rows)
 
+    def note_content_hash(self) -> None:
+        """Put the hash of the rows so far into the footer, so that a reader who knows what he wants can tell another file."""
+        self._writer.add_key_value_metadata({_CONTENT_HASH: to_hex(self._content_hash)})
+
     def publish(self) -> WrittenFile:
         self._writer.close()
         num_bytes = self.num_bytes
@@ -209,6 +216,12 @@ class _OpenFile:
     def discard(self) -> None:
         self._writer.close()
         self._pending.discard()
+
+
+def noted_content_hash(footer: pq.FileMetaData) -> int | None:
+    """Return the content hash that a file's footer says, or None where it was written without; ValueError where it is none."""
+    found = (footer.metadata or {}).get(_CONTENT_HASH.encode())
+    return from_hex(found.decode()) if found else None
 
 
 def _column_layout(schema: pa.Schema) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def scan_files(store: Store, files: Iterable[DataFileRef], schema: pa.Schema) ->
     for file in files:
         try:
             yield from _scan_file(store, file, schema)
-        except (OSError, pa.ArrowInvalid) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:  # a garbled footer may be anything
             raise unreadable(file, error) from error
 
 
@@ -50,8 +50,12 @@ def _scan_file(store: Store, file: DataFileRef, schema: pa.Schema) -> Iterator[p
         present = [name for name in schema.names if name in parquet.schema_arrow.names]
         # Without a column of its own a file still has to tell how many rows it has.
         columns = present or parquet.schema_arrow.names[:1]
+        num_rows = 0
         for batch in parquet.iter_batches(batch_size=_batch_rows(parquet.metadata), columns=columns):
+            num_rows += len(batch)
             yield _conform(batch, schema)
+    if num_rows != file.num_rows:  # no checksum covers a footer
+        raise pa.ArrowInvalid(f"it says that it holds {num_rows:,} rows, {file.num_rows:,} were committed")
 
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:

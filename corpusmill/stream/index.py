@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.lake.content_hash import combine, to_hex
 from corpusmill.lake.errors import PartitionMissingError, TableMissingError
+from corpusmill.lake.files import noted_content_hash
 from corpusmill.lake.list_pages import CODECS, MAX_LEVELS
 from corpusmill.lake.partitions import DataFileRef
 from corpusmill.lake.store import Store
@@ -26,6 +28,7 @@ from corpusmill.mix.plan import Plan, PlannedComponent
 from corpusmill.stream.inventory import pinned_snapshots
 
 _READERS = 16
+_REMEDY = "put the file back from a copy, or materialize its partition again: corpusmill materialize --again"
 
 
 class ComponentChangedError(ValueError):
@@ -96,10 +99,11 @@ def open_component(lake: Lake, component: PlannedComponent, plan: Plan) -> Compo
     """Return the index of one component, as `open_components` does."""
     files = _pinned_files(lake, component, plan)
     with ThreadPoolExecutor(_READERS) as readers:
-        found = list(readers.map(lambda ref: _row_groups(lake.store, ref), files))
+        found = list(readers.map(lambda ref: _index_file(lake.store, ref), files))
+    _check_content(component, files, [content_hash for content_hash, _ in found])
     buckets = {pin.partition: pin.bucket for pin in component.pins}
     groups = sorted(
-        (group for groups in found for group in groups if buckets[group.partition] in (None, group.bucket)),
+        (group for _, groups in found for group in groups if buckets[group.partition] in (None, group.bucket)),
         key=lambda group: (group.partition, group.first_sequence),
     )
     _check_groups(component, groups)
@@ -174,12 +178,17 @@ def _old_files(lake: Lake, pin: PartitionPin, component: PlannedComponent, plan:
     )
 
 
-def _row_groups(store: Store, ref: DataFileRef) -> list[RowGroup]:
+def _index_file(store: Store, ref: DataFileRef) -> tuple[int | None, list[RowGroup]]:
+    """Return the content hash that a file says of itself, where it does, and its row groups."""
     try:
         with store.open_input(ref.path) as source, pq.ParquetFile(source) as file:
-            metadata = file.metadata
-    except (OSError, pa.ArrowInvalid) as error:
-        raise ComponentChangedError(f"{ref.path} is committed but cannot be read: {error}") from error
+            return noted_content_hash(file.metadata), _row_groups(ref, file.metadata)
+    except (OSError, ValueError, AttributeError) as error:
+        # A garbled footer may be one of other columns, or without bounds.
+        raise ComponentChangedError(f"{ref.path} is committed but cannot be read: {error}; {_REMEDY}") from error
+
+
+def _row_groups(ref: DataFileRef, metadata: pq.FileMetaData) -> list[RowGroup]:
     names = [metadata.schema.column(position).path.split(".")[0] for position in range(metadata.num_columns)]
     sequence, tokens, lengths = (names.index(name) for name in ("sequence", "tokens", "lengths"))
     groups = []
@@ -213,6 +222,23 @@ def _column_chunk(metadata: pq.FileMetaData, group: int, column: int) -> ColumnC
     )
 
 
+def _check_content(
+    component: PlannedComponent, files: Sequence[DataFileRef], content_hashes: Sequence[int | None]
+) -> None:
+    """Raise ComponentChangedError where files together have not the content that was pinned, as far as they say it."""
+    wanted = {pin.partition: pin.content_hash for pin in component.pins}
+    found: dict[str, list[int | None]] = {}
+    for ref, content_hash in zip(files, content_hashes, strict=True):
+        found.setdefault(ref.partition, []).append(content_hash)
+    for partition, hashes in found.items():
+        held = to_hex(combine(one for one in hashes if one is not None))
+        if None not in hashes and held != wanted[partition]:
+            raise ComponentChangedError(
+                f"{component.table}, partition {partition!r}: the plan pins content {wanted[partition]}, its files hold "
+                f"{held}: they are damaged, or others in their place; {_REMEDY}"
+            )
+
+
 def _check_groups(component: PlannedComponent, groups: Sequence[RowGroup]) -> None:
     num_sequences = sum(group.num_rows for group in groups)
     if num_sequences != component.num_sequences:
@@ -225,6 +251,12 @@ def _check_groups(component: PlannedComponent, groups: Sequence[RowGroup]) -> No
             raise ComponentChangedError(
                 f"{component.table}, partition {after.partition!r}: sequence {after.first_sequence} is both in "
                 f"{before.path} and {after.path}; sequences of a partition need different numbers"
+            )
+    for group in groups:
+        if group.last_sequence - group.first_sequence + 1 != group.num_rows:
+            raise ComponentChangedError(
+                f"row group {group.number} of {group.path} says that its {group.num_rows:,} sequences are numbered from "
+                f"{group.first_sequence} to {group.last_sequence}; {_REMEDY}"
             )
 
 

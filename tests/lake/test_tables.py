@@ -4,10 +4,12 @@ and REST catalogs.
 
 import pickle
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from corpusmill.document import PLACE
@@ -368,14 +370,26 @@ def test_case_4_a_garbled_file_is_refused_by_name(local_lake: Lake) -> None:
     put(local_lake, "good", rows("a"))
     put(local_lake, "bad", rows(*(f"document {number}" for number in range(50))))
     (file,) = local_lake.files(TABLE, ["bad"])
+    first = pq.read_metadata(file.path).row_group(0).column(0)
     garbled = bytearray(Path(file.path).read_bytes())
-    garbled[len(garbled) // 3] ^= 0xFF
+    garbled[first.dictionary_page_offset + first.total_compressed_size - 1] ^= 0xFF
     Path(file.path).write_bytes(garbled)
     with pytest.raises(
         DataFileError, match=r"(?s)of partition 'bad' cannot be read.*anew: corpusmill materialize --again"
     ):
         local_lake.read(TABLE)
     assert doc_ids(local_lake, partitions=["good"]) == ["a"]
+
+
+def test_case_4_a_garbled_footer_never_changes_what_is_read(local_lake: Lake) -> None:
+    """CASES 4: no checksum covers a footer."""
+    put(local_lake, "bad", rows(*(f"document {number}" for number in range(50))))
+    (file,) = local_lake.files(TABLE)
+    whole, wanted = Path(file.path).read_bytes(), local_lake.read(TABLE)
+    for place in range(len(whole) - pq.read_metadata(file.path).serialized_size - 8, len(whole), 3):
+        Path(file.path).write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with suppress(DataFileError):
+            assert local_lake.read(TABLE).equals(wanted), place
 
 
 def test_case_9_a_missing_file_is_refused_by_name(local_lake: Lake) -> None:

@@ -249,6 +249,44 @@ def test_case_26_readers_never_see_what_is_half_written(demo):
         MixtureStream(demo.settings, "demo")
 
 
+def test_files_that_stand_in_each_others_place_are_the_same_stream_or_refused(demo):
+    """Of one partition they are; of different ones, with as many sequences, their content is not the pinned one."""
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    web = [Path(file.path) for file in demo.lake.files(WEB, ["s1"])]
+    swap(*web)
+    assert spelled(MixtureStream(demo.settings, "demo")) == whole
+    demo.commit_sequences(CODE, "s2", [[sequence_row(2, number, number) for number in range(20, 40)]])
+    demo.plan({"web": 0.7, "code": 0.3}, seed=5)
+    swap(*(Path(demo.lake.files(CODE, [partition])[0].path) for partition in ("s1", "s2")))
+    with pytest.raises(
+        ComponentChangedError,
+        match=f"{CODE}, partition 's1': the plan pins content .*, its files hold .*: .* others in their place; put the file",
+    ):
+        MixtureStream(demo.settings, "demo")
+
+
+def swap(one: Path, other: Path) -> None:
+    held = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(held)
+
+
+def test_a_footer_that_numbers_sequences_otherwise_is_refused(demo):
+    """The pages of tokens carry checksums; what the footer says of them is checked when the stream opens."""
+    path = Path(demo.lake.files(CODE)[0].path)
+    footer = pq.read_metadata(path)
+    last = footer.row_group(0).column(footer.schema.names.index("sequence")).statistics.max
+    data = path.read_bytes()
+    begin = len(data) - 8 - footer.serialized_size
+    garbled = data[begin:].replace(last.to_bytes(8, "little"), (last - 1).to_bytes(8, "little"))
+    path.write_bytes(data[:begin] + garbled)
+    with pytest.raises(
+        ComponentChangedError,
+        match=rf"row group 0 of {path} says that its {last + 1} sequences .* from 0 to {last - 1}",
+    ):
+        MixtureStream(demo.settings, "demo")
+
+
 def test_sequences_with_the_same_number_are_refused(small_lake):
     rows = [[sequence_row(1, 0, 0), sequence_row(1, 1, 1)], [sequence_row(1, 2, 1)]]
     small_lake.commit_sequences(WEB, "s1", rows)
