@@ -97,6 +97,8 @@ class InferenceSettings:
     """Whether the winner of tuning/<model>/<device> is taken where there is one for this model and device."""
     tuning: Mapping[str, Any] = field(default_factory=dict)
     """Settings of EngineTuning; what stands here is taken whatever a tuning table says."""
+    sglang_python: str = ""
+    """To tune SGLang: the Python of an environment that it is installed in, such as `/opt/sglang/bin/python`."""
 
     def __post_init__(self) -> None:
         _check_choice("inference.engine", self.engine, ("ray_vllm", "servers", "scripted"))

@@ -15,7 +15,7 @@ from corpusmill.engines.chat_protocol import (
     served_models,
 )
 from corpusmill.engines.inference import Completion
-from corpusmill.engines.server_concurrency import Concurrency
+from corpusmill.engines.server_concurrency import FIRST, Concurrency
 
 CONNECT_SECONDS = 10.0
 LOOK_SECONDS = 10.0
@@ -61,7 +61,7 @@ class Access:
 class ChatServer:
     """The state of one server. It belongs to one event loop."""
 
-    def __init__(self, url: str, access: Access, *, max_concurrency: int) -> None:
+    def __init__(self, url: str, access: Access, *, max_concurrency: int, first_concurrency: float = FIRST) -> None:
         self.url = url.rstrip("/").removesuffix("/v1")
         self.asks: dict[asyncio.Task[None], Any] = {}
         """What it holds at this moment."""
@@ -77,7 +77,8 @@ class ChatServer:
         """When it last answered, came up or was given its first request."""
         self._access = access
         self._max_concurrency = max_concurrency
-        self._concurrency = Concurrency(max_concurrency)
+        self._first_concurrency = first_concurrency
+        self._concurrency = self._new_concurrency()
         self._paused_until = 0.0
         self._bad_since = 0.0
 
@@ -99,7 +100,7 @@ class ChatServer:
         self.is_up = True
         if is_new:
             self.moved, self.num_setbacks, self.num_bad_rounds = now, 0, 0
-            self._concurrency, self._paused_until = Concurrency(self._max_concurrency), now
+            self._concurrency, self._paused_until = self._new_concurrency(), now
 
     def strike_out(self) -> None:
         self.is_up, self.is_struck_out = False, True
@@ -159,6 +160,9 @@ class ChatServer:
 
     def told(self, text: str) -> str:
         return f"{self.url}: {self._access.without_key(text)}"
+
+    def _new_concurrency(self) -> Concurrency:
+        return Concurrency(self._max_concurrency, first=self._first_concurrency)
 
     def _get(self, path: str) -> Any:
         return self._access.session.get(self.url + path, headers=self._access.headers(), allow_redirects=False)

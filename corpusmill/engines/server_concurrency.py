@@ -11,11 +11,11 @@ FIRST = 4.0
 class Concurrency:
     """The limit of one server, between 1 and `maximum`."""
 
-    def __init__(self, maximum: int) -> None:
+    def __init__(self, maximum: int, *, first: float = FIRST) -> None:
         if maximum < 1:
             raise ValueError(f"a server holds at least one request, got max_concurrency {maximum}")
         self._maximum = float(maximum)
-        self._limit = min(FIRST, self._maximum)
+        self._limit = min(first, self._maximum)
         self._is_searching = True
         self._halved_at = float("-inf")
 

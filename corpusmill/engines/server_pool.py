@@ -8,7 +8,7 @@ asked twice but what brought no answer.
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import aiohttp
@@ -16,6 +16,7 @@ import aiohttp
 from corpusmill.engines.chat_server import CONNECT_SECONDS, Access, ChatServer
 from corpusmill.engines.chat_tokens import ChatTokens
 from corpusmill.engines.inference import PROMPT_TOO_LONG, ChatRequest, Completion, EngineIdentity
+from corpusmill.engines.server_concurrency import FIRST
 from corpusmill.engines.server_dealer import Patience, ServerDealer
 from corpusmill.synthesize.sampling import Sampling
 
@@ -36,10 +37,13 @@ class ServerPool:
         identity: EngineIdentity,
         patience: Patience = PATIENCE,
         max_concurrency: int = MAX_CONCURRENCY,
+        first_concurrency: float = FIRST,
         api_key_variable: str = "",
         tokens: ChatTokens | None = None,
     ) -> None:
         """Wait until a server answers. With `tokens` no prompt is sent that fits no server's window.
+
+        A server gets `first_concurrency` requests at first, and more, up to `max_concurrency`, as it answers.
 
         Raises EngineStartError when none answers in time, ValueError for a wrong setting.
         """
@@ -52,7 +56,8 @@ class ServerPool:
         self._thread = threading.Thread(target=self._loop.run_forever, name="server-pool", daemon=True)
         self._thread.start()
         try:
-            self._dealer = self._await(self._open(servers, patience, max_concurrency))
+            held = {"max_concurrency": max_concurrency, "first_concurrency": first_concurrency}
+            self._dealer = self._await(self._open(servers, patience, held))
         except BaseException:
             self.close()
             raise
@@ -81,7 +86,7 @@ class ServerPool:
             return None
         return Completion(request_id=request.request_id, failure=PROMPT_TOO_LONG, prompt_tokens=number)
 
-    async def _open(self, servers: Sequence[str], patience: Patience, max_concurrency: int) -> ServerDealer:
+    async def _open(self, servers: Sequence[str], patience: Patience, held: Mapping[str, Any]) -> ServerDealer:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
@@ -94,7 +99,7 @@ class ServerPool:
             api_key=self._api_key,
             key_name=self._key_name,
         )
-        known = [ChatServer(url, access, max_concurrency=max_concurrency) for url in servers]
+        known = [ChatServer(url, access, **held) for url in servers]
         dealer = ServerDealer(known, model=self.identity.model, patience=patience)
         await dealer.start()
         return dealer

@@ -6,6 +6,7 @@ when its input ends, so a trial never outlives who started it.
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -74,6 +75,8 @@ def _say(words: Any, value: Mapping[str, Any]) -> None:
 
 def _end_with_input() -> None:
     sys.stdin.read()
+    if os.getpgrp() == os.getpid():  # with the server that an engine has started
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 

@@ -1,7 +1,7 @@
 """Running one trial of an engine's settings in a process of its own, within a budget, and naming how it failed.
 
-How an engine is started is a function by name, `module:function`, from settings to an `InferenceEngine`: vLLM's is
-`corpusmill.engines.vllm_local:start`. Another server is measured by naming another function; none but vLLM was tried.
+How an engine is started is a function by name, `module:function`, from settings to an `InferenceEngine`. Another server
+is measured by naming another function. What an engine starts stays in the trial's process group, and ends with it.
 """
 
 import json
@@ -23,6 +23,7 @@ from corpusmill.tune.trial import CRASH, OUT_OF_MEMORY, RUN_TIMEOUT, START_TIMEO
 
 PROCESS = "corpusmill.engines.trial_process"
 VLLM = "corpusmill.engines.vllm_local:start"
+SGLANG = "corpusmill.engines.sglang_server:start"
 MEMORY_WORDS = (
     "out of memory",
     "outofmemory",
@@ -34,8 +35,10 @@ MEMORY_WORDS = (
     "larger than the available kv cache memory",
     "less than desired gpu memory utilization",
     "to be available for kv cache",
+    "not enough memory",
+    "exit code: -9",
 )
-"""How torch, CUDA, the C++ library, Python and vLLM say it."""
+"""How torch, CUDA, the C++ library, Python, vLLM and SGLang say it; the last is SGLang's word of a killed child."""
 MESSAGE_CHARACTERS = 300
 LOG_BYTES = 64 << 10
 

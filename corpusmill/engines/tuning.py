@@ -1,4 +1,4 @@
-"""What may be tuned of one vLLM engine. The names are those of vLLM's EngineArgs (0.32); None leaves a choice to vLLM.
+"""What may be tuned of one engine. The names are those of vLLM's EngineArgs (0.32); None leaves a choice to the engine.
 
 Most of it changes how fast answers come. `quantization`, `dtype` and `kv_cache_dtype` change the numbers too: a quantised
 model is another model, and its answers are named so (see `model_suffix`).
@@ -112,7 +112,7 @@ class EngineTuning:
     @property
     def label(self) -> str:
         """The settings on one line, such as `max_num_seqs=128, speculative=ngram`."""
-        return ", ".join(f"{name}={_plain(value)}" for name, value in self.to_json().items()) or "vLLM's defaults"
+        return ", ".join(f"{name}={_plain(value)}" for name, value in self.to_json().items()) or "the engine's defaults"
 
     def to_json(self) -> dict[str, Any]:
         """Return what is set."""

@@ -1,16 +1,17 @@
 """tuning/<model>/<device>: every trial of engine settings on real prompts, and the settings that won.
 
-The task of one device is a module of its own beside this one (`tune_cpu`, `tune_cuda`). Parameters:
+The task of one device is a module of its own beside this one (`tune_cpu`, `tune_cuda`), and for SGLang's servers on it
+another (`tune_sglang_cpu`, `tune_sglang_cuda`): their winner is a command line for who starts servers. Parameters:
 
     prompts      what to ask: [{"dataset": "web_rephrased", "seeds": "web", "variant": "distilled", "recipe": {...}}, ...];
                  of each a sample of its requests, the newest snapshot first
-    candidates   settings to try, fields of EngineTuning; vLLM's defaults are always tried
+    candidates   settings to try, fields of EngineTuning; the engine's defaults are always tried
     tiers        fields of Tier, the last one decides
     run_seconds  what one trial gets to answer (900); to start it gets `startup_seconds` of [inference]
-    server       how an engine is started, `module:function` (vLLM's)
+    server       how an engine is started, `module:function` (vLLM's; see `corpusmill.engines.trials`)
 
 A trial that was measured is not run again: by the next attempt after a kill, or when a candidate is added. The winner is
-written for production's engines only where the whole interval of its gain over vLLM's defaults lies above 1.
+written for production's engines only where the whole interval of its gain over the engine's defaults lies above 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ from corpusmill.lake.files import WrittenFile
 from corpusmill.lake.tables import Attempt
 from corpusmill.tasks.task import Gate, Job, Outcome, partition_writer
 from corpusmill.tasks.tuned import tuning_dataset
-from corpusmill.tasks.tuning_bench import BASELINE, Bench, place, prompts
+from corpusmill.tasks.tuning_bench import BASELINE, Bench, is_sglang, place, prompts
 from corpusmill.tune.ranking import Verdict, verdict
 from corpusmill.tune.search import search
 from corpusmill.tune.trial import Trial
@@ -50,7 +51,7 @@ def run(job: Job, attempt: Attempt, device: str) -> Outcome:
     found = verdict(trials, baseline=BASELINE.label)
     with partition_writer(job, attempt, name="trials") as writer:
         writer.write(pa.Table.from_pylist([bench.row(trial) for trial in trials], schema=TUNING))
-    return _outcome(bench, trials, found, files=writer.files)
+    return _outcome(job, bench, trials, found, files=writer.files)
 
 
 def _check(job: Job, device: str) -> None:
@@ -58,7 +59,8 @@ def _check(job: Job, device: str) -> None:
     chosen = job.settings.inference
     if chosen.engine != "ray_vllm":
         raise ValueError(f"there is nothing to tune on the engine {chosen.engine!r}; set inference.engine to ray_vllm")
-    asked, here = f"{job.dataset}/{device}", f"{tuning_dataset(job.settings)}/{chosen.device}"
+    prefix = "sglang_" if is_sglang(job) else ""
+    asked, here = f"{job.dataset}/{device}", f"{tuning_dataset(job.settings)}/{prefix}{chosen.device}"
     if asked != here:
         raise ValueError(
             f"tuning/{asked} measures another engine than the settings choose, which is {here}: set inference.model and "
@@ -66,20 +68,30 @@ def _check(job: Job, device: str) -> None:
         )
 
 
-def _outcome(bench: Bench, trials: Sequence[Trial], found: Verdict, *, files: Sequence[WrittenFile]) -> Outcome:
+def _outcome(
+    job: Job, bench: Bench, trials: Sequence[Trial], found: Verdict, *, files: Sequence[WrittenFile]
+) -> Outcome:
     rows = grid_rows(trials)
     failed = {name: sum(trial.failure == name for trial in trials) for name in _failures(trials)}
     winner = bench.candidates[found.winner].to_json() if found.winner and found.is_proven else None
-    state = {"winner": winner, "device": bench.place["device"], "model_revision": bench.place["model_revision"]}
+    command = _command(bench, found) if is_sglang(job) else {}
+    measured = {name: bench.place[name] for name in ("device", "engine", "model_revision")}
     return Outcome(
         files=files,
         counts=Counts(rows_in=len(trials), kept=len(trials) - sum(failed.values()), failed=failed),
-        metrics=_metrics(bench, trials, found),
+        metrics=_metrics(bench, trials, found) | command,
         tables={"speeds": speed_rows(trials), "grid": rows[:10]},
         listings={"whole_grid": rows},
         gates={"winner": _gate(found)},
-        state=state,
+        state={"winner": winner, **measured, **command},
     )
+
+
+def _command(bench: Bench, found: Verdict) -> dict[str, str]:
+    """Return how servers should be started: as the proven winner was, else by the defaults; nothing where none answered."""
+    if found.winner is None:
+        return {}
+    return {"server_command": bench.command(found.winner if found.is_proven else BASELINE.label)}
 
 
 def _failures(trials: Sequence[Trial]) -> list[str]:
@@ -107,7 +119,7 @@ def _told_settings(found: Verdict) -> str:
     if found.winner is None:
         return "none: nothing answered"
     if not found.is_proven:
-        return "not changed: nothing is proven faster than vLLM's defaults"
+        return "not changed: nothing is proven faster than the engine's defaults"
     return found.winner
 
 

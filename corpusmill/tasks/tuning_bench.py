@@ -1,12 +1,14 @@
 """Measures the candidates of a tuning task, and remembers in the lake what was measured: one file a trial."""
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpusmill.engines.device import vllm_version
 from corpusmill.engines.inference_service import InferenceSettings
-from corpusmill.engines.trials import VLLM, Budget, run_trial
+from corpusmill.engines.sglang_server import sglang_command, sglang_version
+from corpusmill.engines.trials import SGLANG, VLLM, Budget, run_trial
 from corpusmill.engines.tuning import EngineTuning
 from corpusmill.fingerprint import fingerprint
 from corpusmill.lake.names import staging_directory
@@ -18,7 +20,7 @@ from corpusmill.tune.search import Tier
 from corpusmill.tune.trial import WRONG_ANSWERS, Trial
 
 BASELINE = EngineTuning()
-"""vLLM's own defaults, but for a model on a CPU, which is not compiled."""
+"""The engine's own defaults, but for a model on a CPU, which vLLM does not compile then."""
 RUN_SECONDS = 900.0
 _MEASURED = (
     "answered",
@@ -79,6 +81,10 @@ class Bench:
             **{name: self.place[name] for name in ("device", "engine", "model", "model_revision")},
         }
 
+    def command(self, candidate: str) -> str:
+        """Return the command line of a server with these settings."""
+        return shlex.join(sglang_command(self._services[candidate], self._job.settings.inference.sglang_python))
+
     def _sample(self, num_requests: int) -> list[dict[str, Any]]:
         if num_requests not in self._groups:
             self._groups[num_requests] = sampled_groups(self._job, prompts(self._job), num_requests=num_requests)
@@ -94,7 +100,8 @@ class Bench:
             start_seconds=inference.startup_seconds, run_seconds=float(parameters.get("run_seconds", RUN_SECONDS))
         )
         service = self._services[candidate].to_json()
-        return run_trial(parameters.get("server", VLLM), service, groups, budget=budget)
+        own = {"sglang_python": inference.sglang_python} if is_sglang(self._job) else {}
+        return run_trial(parameters.get("server", VLLM), service | own, groups, budget=budget)
 
     def _kept(self, name: str) -> dict[str, Any] | None:
         store = self._job.lake.store
@@ -110,13 +117,17 @@ def prompts(job: Job) -> list[RecipePrompts]:
     return [RecipePrompts.from_json(value) for value in job.parameters["prompts"]]
 
 
+def is_sglang(job: Job) -> bool:
+    return bool(job.parameters.get("server") == SGLANG)
+
+
 def place(job: Job) -> dict[str, Any]:
     """Return all but the settings and the prompts that decides how fast an engine is."""
     model = local_model(job.settings)
     chosen = job.settings.inference
     return {
         "device": measured_device(job.settings, model),
-        "engine": f"vllm {vllm_version()}",
+        "engine": _engine(job),
         "model": model.name,
         "model_revision": model.revision,
         "server": job.parameters.get("server", VLLM),
@@ -124,6 +135,12 @@ def place(job: Job) -> dict[str, Any]:
         "kv_cache_gib": chosen.kv_cache_gib,
         "threads": chosen.threads_per_engine,
     }
+
+
+def _engine(job: Job) -> str:
+    return (
+        f"sglang {sglang_version(job.settings.inference.sglang_python)}" if is_sglang(job) else f"vllm {vllm_version()}"
+    )
 
 
 def _service(job: Job, tuning: EngineTuning) -> InferenceSettings:

@@ -60,6 +60,12 @@ def test_answers_come_in_the_order_of_the_requests_with_their_tokens():
         assert pool.generate([], SAMPLING) == []
 
 
+def test_a_server_may_get_many_at_once_from_the_first():
+    with chat_server(latency_seconds=0.3) as server, pool_over(server, first_concurrency=20) as pool:
+        assert_answered(ask(pool, texts(20)))
+        assert server.counts()["peak_in_flight"] == 20
+
+
 @pytest.mark.parametrize("share", ["error_share", "broken_share", "reset_share"])
 def test_what_fails_by_chance_is_tried_again_and_nothing_else(share):
     with chat_server(**{share: 0.2}) as server, pool_over(server) as pool:

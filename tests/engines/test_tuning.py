@@ -73,7 +73,7 @@ def test_without_chunked_prefill_a_prompt_must_fit_into_a_step():
 
 def test_a_label_names_what_is_set():
     assert EngineTuning(max_num_seqs=8, enforce_eager=False).label == "max_num_seqs=8, enforce_eager=false"
-    assert EngineTuning().label == "vLLM's defaults"
+    assert EngineTuning().label == "the engine's defaults"
     assert EngineTuning(quantization="fp8").model_suffix == "+fp8" and EngineTuning().model_suffix == ""
 
 

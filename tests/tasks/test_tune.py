@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from assets.engine_tuning import tuning_assets
 from corpusmill.document import DOCUMENTS, REQUESTS, TUNING
 from corpusmill.engines.model import open_model
+from corpusmill.engines.trials import SGLANG
 from corpusmill.engines.tuning import EngineTuning
 from corpusmill.lake.errors import PartitionMissingError
 from corpusmill.lake.files import ShardWriter
@@ -16,6 +18,7 @@ from corpusmill.synthesize.requests import build_requests
 from corpusmill.tasks.inference import generator, inference_engine_settings, local_model
 from corpusmill.tasks.task import execute
 from corpusmill.tasks.tuned import chosen_tuning, measured_device, tuning_dataset, untuned
+from tests.servers.sglang_stand_in import environment
 from tests.synthesize.rows import MODEL, documents, recipe
 
 TABLE = "tuning/toy_1b_chat/cpu"
@@ -69,10 +72,10 @@ def made(tmp_path: Path) -> Settings:
     return made
 
 
-def tune(made: Settings, *candidates: dict[str, Any], **more: Any) -> dict[str, Any]:
+def tune(made: Settings, *candidates: dict[str, Any], task: str = "tune_cpu", **more: Any) -> dict[str, Any]:
     parameters = {"prompts": PROMPTS, "candidates": list(candidates), "tiers": TIERS, "server": SERVER, **more}
     arguments = {"settings": made.to_json(), "dataset": "toy_1b_chat", "partition": "all", "parameters": parameters}
-    return execute("tune_cpu", arguments, lambda message, numbers: None)
+    return execute(task, arguments, lambda message, numbers: None)
 
 
 def test_the_whole_grid_is_kept_and_the_winner_is_loaded(made: Settings) -> None:
@@ -96,7 +99,43 @@ def test_the_whole_grid_is_kept_and_the_winner_is_loaded(made: Settings) -> None
     assert inference_engine_settings(made).service["tuning"] == {"max_num_seqs": 20}
 
 
-LABELS = ["vLLM's defaults", "max_num_seqs=12", "max_num_seqs=20", "max_num_seqs=1", "max_num_seqs=6"]
+LABELS = ["the engine's defaults", "max_num_seqs=12", "max_num_seqs=20", "max_num_seqs=1", "max_num_seqs=6"]
+
+
+def test_sglang_has_a_table_of_its_own_that_tells_how_to_start_servers(made: Settings, tmp_path: Path) -> None:
+    python = environment(tmp_path / "sglang")
+    named = settings(tmp_path, sglang_python=python)
+    more = {"task": "tune_sglang_cpu", "server": SGLANG, "tiers": [{"requests": 1}]}
+    result = tune(named, {"max_num_seqs": 2}, {"speculative": "suffix"}, **more)
+    failures = {row["settings"]: row["failure"] for row in result["listings"]["whole_grid"]}
+    assert failures["the engine's defaults"] == ""
+    assert failures["max_num_seqs=2"] == "crash: exit code 1: NotImplementedError: no such model"
+    assert "SGLang has no counterpart of speculative=suffix" in failures["speculative=suffix"]
+
+    model = named.inference.model
+    assert result["metrics"]["server_command"] == (
+        f"{python} -m sglang.launch_server --model-path {model} --served-model-name Toy-1B.chat --context-length 2048 "
+        "--device cpu --random-seed 0"
+    )
+    state = Lake(named.lake).partition("tuning/toy_1b_chat/sglang_cpu", "all").state
+    assert (state["engine"], state["winner"]) == ("sglang 0.5.23", None)
+    assert state["server_command"] == result["metrics"]["server_command"]
+    assert chosen_tuning(named, local_model(named)).source == "untuned", "no table of vLLM's"
+
+
+def test_sglang_is_refused_where_nothing_says_where_it_is_or_in_a_table_of_vllm(made: Settings) -> None:
+    with pytest.raises(ValueError, match=r"inference\.sglang_python must name the Python of an environment"):
+        tune(made, task="tune_sglang_cpu", server=SGLANG)
+    with pytest.raises(ValueError, match="which is toy_1b_chat/sglang_cpu: set"):
+        tune(made, server=SGLANG)
+
+
+def test_an_asset_of_sglang_has_a_key_and_a_task_of_its_own() -> None:
+    prompts = [("said_anew", "web", {"plain": recipe()})]
+    made = tuning_assets("toy", devices={"cpu": [], "cuda": []}, prompts=prompts, server="sglang")
+    assert [asset.key.to_user_string() for asset in made] == ["tuning/toy/sglang_cpu", "tuning/toy/sglang_cuda"]
+    with pytest.raises(ValueError, match="a tuned server is one of vllm, sglang, got 'tgi'"):
+        tuning_assets("toy", devices={"cpu": []}, prompts=prompts, server="tgi")
 
 
 def test_the_settings_file_has_the_last_word(tmp_path: Path) -> None:
