@@ -2,7 +2,18 @@
 
 from benchmarks.harness import Measure, measure_pieces
 
-PIECES: tuple[str, ...] = ("order", "solver", "optimise", "packing", "resume", "live", "open", "trace", "forget")
+PIECES: tuple[str, ...] = (
+    "order",
+    "solver",
+    "optimise",
+    "packing",
+    "resume",
+    "live",
+    "open",
+    "trace",
+    "forget",
+    "adapters",
+)
 
 
 def measure() -> list[Measure]:

@@ -69,7 +69,7 @@ def pass_ours(asked: dict[str, Any]) -> dict[str, float]:
     return timed(batches, num_batches=num_batches, tokens_of=lambda batch: batch["tokens"])
 
 
-def _without_torchvision() -> None:
+def without_torchvision() -> None:
     """Let the package be imported without what only its image datasets use."""
     import transformers.feature_extraction_utils  # noqa: F401 (which looks whether it is installed)
 
@@ -80,7 +80,7 @@ def _without_torchvision() -> None:
 
 
 def write_mosaicml(tokens: str, folder: str) -> dict[str, float]:
-    _without_torchvision()
+    without_torchvision()
     from streaming import MDSWriter
 
     rows = np.load(tokens, mmap_mode="r")
@@ -91,7 +91,7 @@ def write_mosaicml(tokens: str, folder: str) -> dict[str, float]:
 
 
 def pass_mosaicml(asked: dict[str, Any]) -> dict[str, float]:
-    _without_torchvision()
+    without_torchvision()
     from streaming import LocalDataset, StreamingDataLoader, StreamingDataset
     from streaming.base.util import clean_stale_shared_memory
     from torch.utils.data import DataLoader
