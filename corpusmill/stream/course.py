@@ -19,9 +19,9 @@ class Course(Protocol):
     @property
     def plan(self) -> Plan: ...
     @property
-    def order(self) -> Order | DecidedOrder: ...
+    def whole(self) -> Plan: ...
     @property
-    def num_positions(self) -> int: ...
+    def order(self) -> Order | DecidedOrder: ...
     @property
     def stop(self) -> int: ...
     def reach(self, position: int, *, decides: bool = True) -> int:
@@ -43,8 +43,8 @@ class FixedCourse:
         return self.plan.order()
 
     @property
-    def num_positions(self) -> int:
-        return self.plan.num_positions
+    def whole(self) -> Plan:
+        return self.plan
 
     @property
     def stop(self) -> int:
@@ -71,8 +71,8 @@ class LiveCourse:
         return self.plan.order()
 
     @property
-    def num_positions(self) -> int:
-        return self.plan.decided.plan.num_positions
+    def whole(self) -> Plan:
+        return self.plan.decided.plan
 
     @property
     def stop(self) -> int:

@@ -133,6 +133,11 @@ class MixtureStream:
         return self._course.plan
 
     @property
+    def whole_plan(self) -> Plan:
+        """The plan from its first position to its last, whatever is decided of it."""
+        return self._course.whole
+
+    @property
     def mix(self) -> str:
         """Name and version: with a position, all that a run needs to record to be replayed."""
         return f"{self.plan.mix}@{self.plan.version}"
@@ -140,7 +145,7 @@ class MixtureStream:
     @property
     def num_positions(self) -> int:
         """Length of the global sequence."""
-        return self._course.num_positions
+        return self._course.whole.num_positions
 
     @property
     def position(self) -> int:

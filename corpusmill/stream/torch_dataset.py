@@ -118,7 +118,9 @@ def make_batch(stream: MixtureStream, schedule: Schedule, number: int) -> Batch:
 
 
 def _schedule(stream: MixtureStream, batch_size: int) -> Schedule:
-    return schedule_batches(stream.plan, position=stream.position, batch_size=batch_size, world_size=stream.world_size)
+    return schedule_batches(
+        stream.whole_plan, position=stream.position, batch_size=batch_size, world_size=stream.world_size
+    )
 
 
 def _batch_numbers(stream: MixtureStream, schedule: Schedule, *, worker: int, num_workers: int) -> Iterator[int]:
