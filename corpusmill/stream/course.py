@@ -12,6 +12,9 @@ from corpusmill.stream.index import open_component
 from corpusmill.stream.live import Waiting, decide_next, next_decided
 from corpusmill.stream.reader import SequenceReader
 
+FURTHEST = 1 << 20
+"""Positions behind what is decided that may be asked for; or eight windows, where that is more."""
+
 
 class Course(Protocol):
     """The order of a stream, whose positions before `stop` can be asked."""
@@ -79,6 +82,8 @@ class LiveCourse:
         return self.plan.num_positions
 
     def reach(self, position: int, *, decides: bool = True) -> int:
+        if decides:
+            self._check(position)
         try:
             while self.stop <= position:
                 found = self._next(decides)
@@ -88,6 +93,16 @@ class LiveCourse:
         finally:
             self._lake.close()
         return self.stop
+
+    def _check(self, position: int) -> None:
+        """Refuse what no run in turn asks for: it would be decided for good long before anything has come."""
+        ahead = max(FURTHEST, 8 * self.plan.live_window)
+        # Others may have decided more since.
+        if position >= self.stop + ahead and position >= self.reach(position, decides=False) + ahead:
+            raise ValueError(
+                f"the first {self.stop:,} positions of mix {self.plan.mix}@{self.plan.version} are decided, got {position}: a "
+                "mix with live components is decided as it is read, so it is read in turn; go on from the last checkpoint"
+            )
 
     def _next(self, decides: bool) -> Decided | None:
         decided = self.plan.decided

@@ -200,7 +200,7 @@ class MixtureStream:
         asked = self._within([position])
         if (stop := self._course.reach(position, decides=False)) <= position:
             raise ValueError(
-                f"positions 0 to {stop - 1} of mix {self.mix} are decided, got {position}; no run has read it"
+                f"the first {stop:,} positions of mix {self.mix} are decided, got {position}; no run has read it"
             )
         found = self._course.order.locate(asked)
         number, index = int(found.component_T[0]), int(found.index_T[0])

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from corpusmill.lake.names import log_directory
+from corpusmill.lake.store import LakeSettings, StoreSettings
 from corpusmill.mix.live import Live
 from corpusmill.mix.mixture import Component, Mixture
 from corpusmill.mix.solve import plan
@@ -217,11 +218,37 @@ def test_what_was_decided_can_be_traced_and_what_was_not_is_told(live):
     piece = stream.provenance(at.position).pieces[0]
     assert piece.doc_id == f"c3-{at.index}-a"
     tracer = MixTracer(live.lake, "demo")
-    with pytest.raises(ValueError, match=rf"positions 0 to {stop - 1} of mix demo@.* are decided, got {stop}; no"):
+    with pytest.raises(ValueError, match=rf"the first {stop} positions of mix demo@.* are decided, got {stop}; no"):
         tracer.explain(stop)
     so_far = standing(live.lake, read_plan(live.lake, "demo"))
     assert sum(map(sum, read_counts(so_far))) == stop < stream.num_positions
     assert [one.mix for one in read_plans(live.lake)] == ["demo"]
+
+
+def test_a_position_that_no_run_in_turn_asks_for_decides_nothing(live, monkeypatch):
+    monkeypatch.setattr("corpusmill.stream.course.FURTHEST", 3)
+    stream = MixtureStream(live.settings, "demo", start=70)
+    with pytest.raises(
+        ValueError, match=r"the first 0 positions of mix demo@\w+ are decided, got 70: .* it is read in turn"
+    ):
+        next(iter(stream))
+    assert not read_log(live.lake, read_plan(live.lake, "demo")).decisions
+    others = spelled(islice(MixtureStream(live.settings, "demo"), 9))
+    assert spelled(islice(MixtureStream(live.settings, "demo"), 9)) == others
+    assert stream.read([15])[0].position == 15
+
+
+@pytest.mark.s3
+def test_streams_that_race_on_s3_decide_once(s3_server, s3_root, tmp_path):
+    store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
+    remote = SmallLake(tmp_path, LakeSettings(store=store, catalog=f"sqlite:///{tmp_path / 'catalog.db'}"))
+    make_live(remote)
+    commit_synth(remote, "s1", range(6))
+    given = by_ranks(remote, 2, start=0)
+    assert {component for _, component, *_ in given} == {"web", "synth+1"}
+    commit_synth(remote, "s2", range(6, 40))
+    assert by_ranks(remote, 1) == given
+    remote.lake.close()
 
 
 def test_a_damaged_log_is_refused_before_the_first_batch(live):
