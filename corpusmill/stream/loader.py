@@ -161,6 +161,8 @@ class MixtureStream:
 
     def seek(self, position: int) -> None:
         """Go on from a global position, whichever rank this is."""
+        if not _is_int(position):
+            raise ValueError(f"mix {self.mix} has positions 0 to {self.num_positions}, got {position!r}")
         if not 0 <= position <= self.num_positions:
             raise ValueError(f"mix {self.mix} has positions 0 to {self.num_positions}, got {position}")
         self._position = position
@@ -260,12 +262,17 @@ class MixtureStream:
             )
 
     def _within(self, positions: Sequence[int] | IntArray) -> IntArray:
-        asked = np.asarray(positions, np.int64)
-        if asked.size and not 0 <= asked.min() <= asked.max() < self.num_positions:
+        given = np.asarray(positions)
+        if given.dtype.kind not in "iu":
+            # NumPy makes floats of ints that are too large for it.
+            given = np.asarray(positions, object)
+            if wrong := [one for one in given if not _is_int(one)]:
+                raise ValueError(f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {wrong[0]!r}")
+        if given.size and not 0 <= given.min() <= given.max() < self.num_positions:
             raise ValueError(
-                f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {asked.min()} to {asked.max()}"
+                f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {given.min()} to {given.max()}"
             )
-        return asked
+        return given.astype(np.int64)
 
 
 def _check_rank(rank: int, world_size: int) -> None:
@@ -276,8 +283,14 @@ def _check_rank(rank: int, world_size: int) -> None:
         raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
 
 
+def _is_int(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _checkpoint(state: Mapping[str, Any]) -> tuple[str, str, int]:
     """Return mix, version and position of a `state_dict`; raises ValueError where they are not there or no such things."""
+    if not isinstance(state, Mapping):
+        raise ValueError(f"wanted the state_dict of a stream (mix, mix_version, position), got {state!r}")
     wanted = {"mix": str, "mix_version": str, "position": int}
     faults = [
         f"{name} {state[name]!r}" if name in state else f"no {name}"

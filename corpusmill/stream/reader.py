@@ -6,6 +6,7 @@ decoding holds up the one who reads. Memory: the cache's bound, AHEAD blocks tha
 while they are decoded.
 """
 
+import os
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -39,7 +40,10 @@ class Reader(Protocol):
 
 
 class SequenceReader:
-    """Gives any sequence of any component; keeps the blocks used last. Pickles without them."""
+    """Gives any sequence of any component; keeps the blocks used last. Pickles without them.
+
+    In a forked process, which has none of the threads that load ahead, it begins anew.
+    """
 
     def __init__(
         self, store: Store, components: Sequence[ComponentIndex], *, blocks: Sequence[int], cache_bytes: int
@@ -53,10 +57,13 @@ class SequenceReader:
         self._coming: deque[tuple[int, int]] = deque()
         self._loading: dict[tuple[int, int], Future[Block]] = {}
         self._threads: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
-        fresh = {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}
-        return {**self.__dict__, **fresh}
+        return {**self.__dict__, **_fresh()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _process=os.getpid())
 
     def add(self, components: Sequence[ComponentIndex], *, blocks: Sequence[int]) -> None:
         """Read from more components, numbered after those that there are."""
@@ -68,6 +75,7 @@ class SequenceReader:
 
         It forgets what was expected before; a block that cannot be loaded raises when it is read.
         """
+        self._begin_anew_if_forked()
         keys = (
             (component, index // self._block_sizes[component])
             for component, index in zip(components, indexes, strict=True)
@@ -93,6 +101,7 @@ class SequenceReader:
 
     def _take(self, component: int, number: int) -> Block:
         """Load a block, or wait for it where it is being loaded, and keep it."""
+        self._begin_anew_if_forked()
         loading = self._loading.pop((component, number), None)
         block = loading.result() if loading else self._load(component, number)
         while self._blocks and self._held_bytes + block.num_bytes > self._cache_bytes:
@@ -101,6 +110,10 @@ class SequenceReader:
         self._held_bytes += block.num_bytes
         self._load_ahead()
         return block
+
+    def _begin_anew_if_forked(self) -> None:
+        if self._process != os.getpid():
+            self.__dict__.update(_fresh(), _process=os.getpid())
 
     def _load_ahead(self) -> None:
         while self._coming and len(self._loading) < AHEAD:
@@ -114,3 +127,8 @@ class SequenceReader:
         start = number * self._block_sizes[component]
         stop = min(start + self._block_sizes[component], index.num_sequences)
         return read_block(self._store, list(index.overlapping(start, stop)))
+
+
+def _fresh() -> dict[str, Any]:
+    """Return the state of a reader that has read nothing yet."""
+    return {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}

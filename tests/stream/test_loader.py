@@ -1,6 +1,7 @@
 """The stream over a real lake: what it gives, from where, and that it goes on where it stopped."""
 
 import itertools
+import multiprocessing
 import pickle
 from concurrent.futures import wait
 from dataclasses import replace
@@ -404,6 +405,32 @@ def test_a_folder_is_no_settings():
         ValueError, match=r"wanted the LakeSettings of the lake to read, got 'lake'; for a folder: Lake"
     ):
         MixtureStream("lake", "demo")
+
+
+@pytest.mark.parametrize("wrong", [1.5, "7", None, 2**63, 10**30])
+def test_what_is_no_position_is_refused_and_the_stream_stands(demo, wrong):
+    stream = MixtureStream(demo.settings, "demo", start=3)
+    for use in (lambda: stream.read([0, wrong]), lambda: stream.provenance(wrong), lambda: stream.seek(wrong)):
+        with pytest.raises(ValueError, match=rf"has positions 0 to 12[89], got .*{wrong}"):
+            use()
+    with pytest.raises(ValueError, match=r"wanted the state_dict of a stream .*, got None"):
+        stream.load_state_dict(None)
+    assert stream.position == 3 and stream.read([]) == []
+
+
+def test_a_forked_process_reads_on_without_the_threads_of_its_parent(demo):
+    """As the workers of a DataLoader do that is told nothing else. What the parent was loading ahead never comes there."""
+    stream = MixtureStream(demo.settings, "demo", cache_bytes=0)
+    whole = spelled(stream.read(range(stream.num_positions)))
+    stream.expect(range(stream.num_positions))
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=lambda: answers.put(spelled(stream)))
+    child.start()
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0 and answers.get() == whole
+    assert spelled(stream) == whole
 
 
 def test_positions_outside_the_stream_are_refused(demo):
