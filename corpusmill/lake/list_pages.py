@@ -282,37 +282,39 @@ def _look_up(data: Bytes, width: int, dictionary: Numbers, out: Numbers) -> bool
         data = np.frombuffer(data.tobytes() + bytes(8), np.uint8)
     # Eight bytes from every byte on: an index is a shift and a mask of one of them.
     words = np.ndarray(len(data) - 7, "<u8", buffer=data, strides=(1,))
-    return int(_look_up_words(data, words, width, table, out)) < len(dictionary)
+    return bool(_look_up_words(data, words, width, len(dictionary), table, out))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _look_up_words(data: Any, words: Any, width: int, table: Any, out: Any) -> int:
-    """Write the table's number for each index and return the largest index; one that no table has where there are too few."""
+def _look_up_words(data: Any, words: Any, width: int, held: int, table: Any, out: Any) -> bool:
+    """Write the table's number for each index; returns whether all are there and less than `held`."""
     at = seen = 0
-    mask = np.uint64((1 << width) - 1)
-    most = np.uint64(0)
+    mask = np.int64((1 << width) - 1)
+    # Negative as soon as one of the differences is: cheaper than the largest index.
+    room = np.int64(0)
     while seen < len(out):
         header, at = _run(data, at)
         if header < 2:
-            return 1 << 32
+            return False
         if header & 1:
             size = min((header >> 1) * 8, len(out) - seen)
             whole = min(size, max(0, (len(words) - at) * 8 // max(1, width)))
+            words_here, out_here = words[at:], out[seen : seen + size]
             for number in range(whole):
                 bit = number * width
-                index = (words[at + (bit >> 3)] >> np.uint64(bit & 7)) & mask
-                most = max(most, index)
-                out[seen + number] = table[index]
+                index = np.int64(words_here[bit >> 3] >> np.uint64(bit & 7)) & mask
+                room |= held - 1 - index
+                out_here[number] = table[index]
             for number in range(whole, size):
-                index = np.uint64(_packed(data, at, width, number))
-                most = max(most, index)
-                out[seen + number] = table[index]
+                index = np.int64(_packed(data, at, width, number))
+                room |= held - 1 - index
+                out_here[number] = table[index]
             at += (header >> 1) * width
         else:
             size = min(header >> 1, len(out) - seen)
-            index = np.uint64(_repeated(data, at, width)) & mask
-            most = max(most, index)
+            index = np.int64(_repeated(data, at, width)) & mask
+            room |= held - 1 - index
             out[seen : seen + size] = table[index]
             at += (width + 7) // 8
         seen += size
-    return int(most)
+    return bool(room >= 0)

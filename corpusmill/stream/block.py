@@ -3,19 +3,24 @@
 What Arrow alone reads (see `corpusmill.lake.list_pages`), Arrow reads. Memory: the block, its bytes as they lie in the file
 while they are decoded, and one row group at each end of which only a part is kept.
 
-Legend: R = sequences of the block.
+Legend: R = sequences of the block, B = sequences of a batch, L = sequence length, K = blocks of a batch.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numba
 import numpy as np
 import pyarrow as pa
+from numba import types
+from numba.extending import intrinsic
 
 from corpusmill.lake.list_pages import Lists, Numbers, UnusualPagesError, decode_lists
 from corpusmill.lake.store import Store
+from corpusmill.mix.order import IntArray
 from corpusmill.stream.index import ColumnChunk, RowGroup, read_row_groups, unreadable
 
 Tokens = Numbers
@@ -34,12 +39,38 @@ class Block:
     def num_bytes(self) -> int:
         return sum(array.nbytes for held in (self.tokens, self.lengths) for array in (held.values_V, held.starts_R))
 
+    @functools.cached_property
+    def addresses(self) -> tuple[int, int, int, int]:
+        """Where tokens and lengths lie in memory, each with its starts, for `write_rows`; the block must be held meanwhile."""
+        held = (self.tokens.values_V, self.tokens.starts_R, self.lengths.values_V, self.lengths.starts_R)
+        return tuple(array.__array_interface__["data"][0] for array in held)
+
     def sequence(self, row: int) -> tuple[Tokens, Tokens]:
         tokens, lengths = self.tokens, self.lengths
         return (
             tokens.values_V[tokens.starts_R[row] : tokens.starts_R[row + 1]],
             lengths.values_V[lengths.starts_R[row] : lengths.starts_R[row + 1]],
         )
+
+
+def one_sequence(tokens: Tokens, lengths: Tokens) -> Block:
+    """Return a block of a single sequence."""
+    held = (
+        Lists(values_V=np.ascontiguousarray(values, np.int32), starts_R=np.array([0, len(values)]))
+        for values in (tokens, lengths)
+    )
+    return Block(tokens=next(held), lengths=next(held))
+
+
+def write_rows(blocks: Sequence[Block], block_B: IntArray, row_B: IntArray, rows_2BL: Any) -> None:
+    """Write row `row_B` of block `block_B`: its tokens, and beside them which of its sequence's documents each is of.
+
+    Documents count from 1; behind a sequence's end all is 0. Raises ValueError for one that is longer than L.
+    """
+    addresses_K4 = np.array([block.addresses for block in blocks], np.int64).reshape(-1, 4)
+    longest = _write_rows(addresses_K4, block_B, row_B, rows_2BL)
+    if longest > rows_2BL.shape[2]:
+        raise ValueError(f"wanted sequences of at most {rows_2BL.shape[2]:,} tokens, got one of {longest:,}")
 
 
 def read_block(store: Store, parts: Sequence[Part]) -> Block:
@@ -49,6 +80,42 @@ def read_block(store: Store, parts: Sequence[Part]) -> Block:
     for held in (block.tokens, block.lengths):
         held.values_V.flags.writeable = False
     return block
+
+
+@intrinsic
+def _pointer(typing: Any, address: Any) -> Any:
+    """Return the address as a pointer, which numba has no name for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@numba.njit(cache=True, nogil=True)
+def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> int:
+    """Write the rows that fit and return the length of the longest."""
+    longest = 0
+    for number in range(len(row_B)):
+        row, at = row_B[number], 0
+        addresses_4 = addresses_K4[block_B[number]]
+        starts = numba.carray(_pointer(addresses_4[1]), (row + 2,), np.int64)
+        pieces = numba.carray(_pointer(addresses_4[3]), (row + 2,), np.int64)
+        size = starts[row + 1] - starts[row]
+        longest = max(longest, size)
+        if size > rows_2BL.shape[2]:
+            continue
+        tokens = numba.carray(_pointer(addresses_4[0]), (starts[row + 1],), np.int32)
+        lengths = numba.carray(_pointer(addresses_4[2]), (pieces[row + 1],), np.int32)
+        tokens_L, document_L = rows_2BL[0, number], rows_2BL[1, number]
+        tokens_L[:size] = tokens[starts[row] : starts[row + 1]]
+        for piece in range(pieces[row], pieces[row + 1]):
+            end = min(at + lengths[piece], size)
+            document_L[at:end] = piece - pieces[row] + 1
+            at = end
+        tokens_L[size:] = 0
+        document_L[at:] = 0
+    return longest
 
 
 def _read_file(store: Store, parts: Sequence[Part]) -> Block:

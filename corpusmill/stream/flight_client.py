@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.flight as flight
 
+from corpusmill.mix.order import IntArray
 from corpusmill.mix.plan import Plan
+from corpusmill.stream.block import Block, one_sequence
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.stream.reader import Pieces, Tokens
 
@@ -77,6 +80,12 @@ class RemoteReader:
         self._forget([old for old in self._chunks if old < number - 1])
         self._fetch_ahead()
         return _row(rows, row)
+
+    def blocks(self, component_B: IntArray, index_B: IntArray) -> tuple[list[Block], IntArray, IntArray]:
+        """Return a block of its own for each sequence."""
+        pairs = zip(component_B.tolist(), index_B.tolist(), strict=True)
+        found = [one_sequence(*self.read(*pair)) for pair in pairs]
+        return found, np.arange(len(found)), np.zeros(len(found), np.int64)
 
     def read_pieces(self, component: int, index: int) -> Pieces:
         """Return whose tokens a sequence holds."""

@@ -5,7 +5,6 @@ the next global position, so it can be taken up by any other number of ranks.
 """
 
 import copy
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from corpusmill.lake.tables import Lake
 from corpusmill.mix.decided import DecidedPlan
 from corpusmill.mix.order import IntArray, Located
 from corpusmill.mix.plan import Plan
+from corpusmill.stream.block import write_rows
 from corpusmill.stream.course import Course, FixedCourse, LiveCourse
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
@@ -183,10 +183,10 @@ class MixtureStream:
         """Return the samples at any positions, without moving the stream."""
         return list(self._samples(positions))
 
-    def read_rows(self, positions: Sequence[int] | IntArray) -> Iterator[tuple[Tokens, Tokens]]:
-        """Yield the tokens and the lengths of the pieces at any positions: what is in a sample, and no more."""
+    def write_rows(self, positions: Sequence[int] | IntArray, rows_2BL: Any) -> None:
+        """Write the tokens at some positions, and beside them which of its sequence's documents each is of (1, 2, ...)."""
         found = self._located(self._within(positions))
-        return itertools.starmap(self.reader.read, zip(found.component_T.tolist(), found.index_T.tolist(), strict=True))
+        write_rows(*self.reader.blocks(found.component_T, found.index_T), rows_2BL)
 
     def expect(self, positions: Sequence[int] | IntArray) -> None:
         """Begin to load in the background what these positions need, in the order in which they will be read.

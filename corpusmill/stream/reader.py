@@ -2,8 +2,8 @@
 
 The order of a mixture keeps to a few blocks of each component for a while (`corpusmill.mix.permutation`), so a cache of
 blocks is hit nearly always. What is told to come next is loaded by threads meanwhile, so that neither a slow storage nor
-decoding holds up the one who reads. Memory: the cache's bound, AHEAD blocks that wait to be taken, and a few row groups
-while they are decoded.
+decoding holds up the one who reads. Memory: the cache's bound, AHEAD blocks that wait to be taken or are being
+decoded, and the blocks of a batch while it is made.
 """
 
 import os
@@ -13,12 +13,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from corpusmill.lake.store import Store
+from corpusmill.mix.order import IntArray
 from corpusmill.stream.block import Block, Tokens, read_block
 from corpusmill.stream.index import ComponentIndex, read_row_group
 
 AHEAD = 4
 """Blocks that are loaded before they are asked for: as many as a component's order turns to at once."""
+
+_NUMBER_BITS = 44
+"""Of a block's number in its component; more bits than any has blocks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,7 @@ class Reader(Protocol):
     """What a stream reads from: `component` is a number in the plan, `index` one of its sequences."""
 
     def read(self, component: int, index: int) -> tuple[Tokens, Tokens]: ...
+    def blocks(self, component_B: IntArray, index_B: IntArray) -> tuple[list[Block], IntArray, IntArray]: ...
     def read_pieces(self, component: int, index: int) -> Pieces: ...
     def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None: ...
 
@@ -86,18 +93,27 @@ class SequenceReader:
     def read(self, component: int, index: int) -> tuple[Tokens, Tokens]:
         """Return the tokens of a sequence and the lengths of its pieces; both must not be changed."""
         number, row = divmod(index, self._block_sizes[component])
-        block = self._blocks.get((component, number))
-        if block is None:
-            block = self._take(component, number)
-        else:
-            self._blocks.move_to_end((component, number))
-        return block.sequence(row)
+        return self._block(component, number).sequence(row)
+
+    def blocks(self, component_B: IntArray, index_B: IntArray) -> tuple[list[Block], IntArray, IntArray]:
+        """Return the blocks of some sequences, and for each the number of its block among these and its row there."""
+        number_B, row_B = np.divmod(index_B, np.asarray(self._block_sizes, np.int64)[component_B])
+        pairs, block_B = np.unique(component_B << _NUMBER_BITS | number_B, return_inverse=True)
+        found = [self._block(pair >> _NUMBER_BITS, pair & (1 << _NUMBER_BITS) - 1) for pair in pairs.tolist()]
+        return found, block_B, row_B
 
     def read_pieces(self, component: int, index: int) -> Pieces:
         """Return whose tokens a sequence holds; reads one row group's small columns."""
         [(group, start, stop)] = self._components[component].overlapping(index, index + 1)
         rows = read_row_group(self._store, group, ["doc_ids", "starts", "lengths"]).slice(start, stop - start)
         return Pieces(partition=group.partition, **rows.to_pylist()[0])
+
+    def _block(self, component: int, number: int) -> Block:
+        block = self._blocks.get((component, number))
+        if block is None:
+            return self._take(component, number)
+        self._blocks.move_to_end((component, number))
+        return block
 
     def _take(self, component: int, number: int) -> Block:
         """Load a block, or wait for it where it is being loaded, and keep it."""

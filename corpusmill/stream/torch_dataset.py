@@ -10,7 +10,6 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
 from corpusmill.mix.order import IntArray
@@ -113,7 +112,7 @@ def make_batch(stream: MixtureStream, schedule: Schedule, number: int) -> Batch:
     """Return the batch of the stream's rank in a global batch of the schedule."""
     run = schedule.run_of(number)
     rows_2BL = np.empty((2, run.rows, run.length), np.int32)
-    _write_rows(stream, _positions(stream, schedule, number), rows_2BL)
+    stream.write_rows(_positions(stream, schedule, number), rows_2BL)
     return _batch(stream, schedule, number, rows_2BL)
 
 
@@ -140,12 +139,6 @@ def _positions(stream: MixtureStream, schedule: Schedule, number: int) -> IntArr
     return schedule.start_of(number) + stream.rank + np.arange(schedule.run_of(number).rows) * stream.world_size
 
 
-def _write_rows(stream: MixtureStream, positions: IntArray, rows_2BL: Any) -> None:
-    """Write the tokens at some positions, and beside them which of its sequence's documents each is of."""
-    for tokens_L, document_L, (tokens, lengths) in zip(*rows_2BL, stream.read_rows(positions), strict=True):
-        _write_row(tokens, lengths, tokens_L, document_L)
-
-
 def _batch(stream: MixtureStream, schedule: Schedule, number: int, rows_2BL: Any) -> Batch:
     tensors = _tensors(rows_2BL, _positions(stream, schedule, number))
     return {**tensors, "next_position": schedule.start_of(number + 1)}
@@ -156,18 +149,6 @@ def _tensors(rows_2BL: Any, position_B: IntArray) -> Batch:
 
     tokens_BL, document_BL = torch.as_tensor(rows_2BL)
     return {"tokens": tokens_BL, "document": document_BL, "position": torch.from_numpy(position_B)}
-
-
-@numba.njit(cache=True, nogil=True)
-def _write_row(tokens: Any, lengths: Any, tokens_L: Any, document_L: Any) -> None:
-    at = 0
-    for piece in range(len(lengths)):
-        end = at + lengths[piece]
-        tokens_L[at:end] = tokens[at:end]
-        document_L[at:end] = piece + 1
-        at = end
-    tokens_L[at:] = 0
-    document_L[at:] = 0
 
 
 @functools.cache
@@ -218,7 +199,7 @@ def _shared_dataset_class() -> Any:
             for turn, number in enumerate(numbers):
                 slot, run = turn % len(rows_S2T), schedule.run_of(number)
                 rows_2BL = rows_S2T[slot].reshape(2, run.rows, run.length)
-                _write_rows(self.stream, _positions(self.stream, schedule, number), rows_2BL)
+                self.stream.write_rows(_positions(self.stream, schedule, number), rows_2BL)
                 yield number, worker.id, slot
 
     return SharedDataset
@@ -246,7 +227,7 @@ def _map_dataset_class() -> Any:
             position_B = np.atleast_1d(np.asarray(asked, np.int64))
             length = max(map(self.stream.plan.length_at, position_B.tolist()), default=self.stream.plan.sequence_length)
             rows_2BL = np.empty((2, len(position_B), length), np.int32)
-            _write_rows(self.stream, position_B, rows_2BL)
+            self.stream.write_rows(position_B, rows_2BL)
             batch = _tensors(rows_2BL, position_B)
             return batch if np.ndim(asked) else {name: rows[0] for name, rows in batch.items()}
 
