@@ -5,15 +5,22 @@ import itertools
 import json
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from corpusmill.engines import sandbox_languages
 from corpusmill.engines.sandbox import Limits, SandboxError, run_programs_in
 from corpusmill.engines.sandbox_languages import LANGUAGES, LIMITS, Program, program, toolchain
+from corpusmill.synthesize.verify.behaviour import Executed
 from tests.engines.test_sandbox import namespaces_are_permitted
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "code_exec_mxeval" / "mbxp_canonical.jsonl.gz"
+
+
+def test_a_check_names_the_languages_that_the_sandbox_runs():
+    assert get_args(Executed) == LANGUAGES
+
 
 GREETS = {
     "python": "import sys\nprint(sum(map(int, input().split())), *sys.argv[1:])",

@@ -97,6 +97,10 @@ REFUSED = {
     "fewer than none": (lambda: check("fact_list", min_facts=-3), "min_facts as a number that is at least 0, got -3"),
     "half a fact": (lambda: check("fact_list", min_facts=2.5), "min_facts as a whole number, got 2.5"),
     "no column's name": (lambda: check("behaves_as_before", tests=3), "tests as a text or None, got 3"),
+    "a language that no sandbox runs": (
+        lambda: check("behaves_as_before", language="pyton"),
+        "language as one of python, javascript, java, cpp, rust, go, got 'pyton'",
+    ),
     "a verifier by name alone": (
         lambda: recipe(verifiers=("not_copied",)),
         r"verifiers of recipe '.*' takes a tuple of Check.*got \('not_copied',\)",

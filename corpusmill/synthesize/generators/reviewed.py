@@ -15,7 +15,7 @@ from corpusmill.synthesize.generators.wording import CONTROLS
 from corpusmill.synthesize.prompt import CONTROL_TOKENS
 from corpusmill.synthesize.review.registry import review_from_json, review_to_json
 from corpusmill.synthesize.review.review import Review
-from corpusmill.synthesize.spelling import plain
+from corpusmill.synthesize.spelling import plain, tuple_of
 
 if TYPE_CHECKING:
     from corpusmill.synthesize.generators.registry import Generator
@@ -35,8 +35,9 @@ class ReviewedGenerator:
     """How the text is parsed for checks and reviews."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checks", tuple(self.checks))
-        object.__setattr__(self, "reviews", tuple(self.reviews))
+        object.__setattr__(self, "checks", tuple_of(Check, self.checks, where="checks of a reviewed generator"))
+        kind: type[Review] = Review  # type: ignore[type-abstract]
+        object.__setattr__(self, "reviews", tuple_of(kind, self.reviews, where="reviews of a reviewed generator"))
         check_form(self.form)
         check_steps(self.checks, where="a reviewed generator")
         names = [review.name for review in self.reviews]

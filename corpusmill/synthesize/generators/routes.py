@@ -19,7 +19,7 @@ from corpusmill.synthesize.asking import Finished, GivenUp, Material, Program
 from corpusmill.synthesize.check import Check, check_steps, step_refusal
 from corpusmill.synthesize.generators.bearing import bearing
 from corpusmill.synthesize.shares import is_in_share, side_by_side
-from corpusmill.synthesize.spelling import plain, tuples
+from corpusmill.synthesize.spelling import plain, tuple_of, tuples
 
 if TYPE_CHECKING:
     from corpusmill.synthesize.generators.registry import Generator
@@ -82,8 +82,8 @@ class Queue:
     """Documents for each of the others', where several open queues of one priority admit them."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checks", tuple(self.checks))
-        object.__setattr__(self, "too_hard", tuple(self.too_hard))
+        object.__setattr__(self, "checks", tuple_of(Check, self.checks, where=f"checks of queue {self.name!r}"))
+        object.__setattr__(self, "too_hard", tuple_of(str, self.too_hard, where=f"too_hard of queue {self.name!r}"))
         if not self.name.isidentifier():
             raise ValueError(f"a queue is named like a variable, got {self.name!r}")
         if not self.rate > 0:

@@ -15,7 +15,7 @@ from corpusmill.synthesize.check import Check, check, check_steps, step_case, st
 from corpusmill.synthesize.prompt import DOCUMENT, delimited, render_messages, template_names
 from corpusmill.synthesize.review.review import OUTPUT, Reviewed, Reviewing
 from corpusmill.synthesize.sampling import Sampling
-from corpusmill.synthesize.spelling import plain
+from corpusmill.synthesize.spelling import plain, tuple_of
 from corpusmill.synthesize.verify.near_seed import likeness
 
 LOST = "lost_in_back_translation"
@@ -44,7 +44,7 @@ class BackTranslation:
     name: str = "back_translation"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checks", tuple(self.checks))
+        object.__setattr__(self, "checks", tuple_of(Check, self.checks, where="checks of a back-translation"))
         check_steps(self.checks, where="a back-translation")
         asked = template_names(system=self.system, user=self.user)
         if OUTPUT not in asked or DOCUMENT in asked:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from corpusmill.synthesize.asking import Answer, Ask, Material
 
@@ -23,6 +23,7 @@ class Reviewed:
 Reviewing = Generator[Sequence[Ask], Sequence[Answer], Reviewed]
 
 
+@runtime_checkable
 class Review(Protocol):
     """A kind of review: a frozen value, replayed from its answers as programs are."""
 

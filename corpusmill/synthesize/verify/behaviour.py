@@ -5,16 +5,18 @@ Running them is a sandbox's part; here two outcomes are compared. An outcome map
 """
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from corpusmill.synthesize.verify.case import Case
 
 PASSED = "passed"
+Executed = Literal["python", "javascript", "java", "cpp", "rust", "go"]
+"""Languages of which the sandbox runs programs."""
 Outcome = TypeVar("Outcome")
 
 
 def behaves_as_before(
-    case: Case, *, language: str = "python", tests: str | None = None, require_tests: bool = False
+    case: Case, *, language: Executed = "python", tests: str | None = None, require_tests: bool = False
 ) -> str | None:
     """Stand in the recipe for the run in the sandbox, which sees all documents at once after every other verifier.
 

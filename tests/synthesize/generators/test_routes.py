@@ -124,6 +124,8 @@ def test_steps_name_their_queue_and_a_recipe_knows_what_its_queues_ask_for():
         (lambda: queue("a", simpler="b"), "needs both a simpler queue and what is too hard"),
         (lambda: queue("a/b"), "named like a variable"),
         (lambda: queue("a", checks=(check("behaves_as_before"),)), "runs whole documents"),
+        (lambda: queue("a", checks=check("compiles")), r"checks of queue 'a' takes a tuple of Check, as \(one,\)"),
+        (lambda: queue("a", simpler="b", too_hard="cut_off"), "too_hard of queue 'a' takes a tuple of str"),
         (lambda: Entry(min_characters=9, max_characters=3), "min_characters <= max_characters"),
     ],
 )

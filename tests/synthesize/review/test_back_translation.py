@@ -93,6 +93,7 @@ WRONG = {
     "sight of the seed": ({"user": "$output $document"}, r"no \$document"),
     "no sight of the text": ({"user": "Translate."}, r"is shown \$output"),
     "no check": ({"checks": ()}, "asked for nothing"),
+    "a check without its tuple": ({"checks": check("compiles")}, "checks of a back-translation takes a tuple of Check"),
 }
 
 

@@ -267,6 +267,11 @@ WRONG = {
     "a name of two words": (lambda: Criterion(name="is clear", question="?"), "named like a variable"),
     "an empty scale": (lambda: Criterion(name="a", question="?", lowest=5), "lowest < highest"),
     "a minimum beyond": (lambda: Criterion(name="a", question="?", minimum=6), "goes from 1 to 5, got a minimum of 6"),
+    "a check without its tuple": (
+        lambda: replace(judged(), checks=check("compiles")),
+        "checks of a reviewed generator takes a tuple of Check",
+    ),
+    "a review without its tuple": (lambda: replace(judged(), reviews=JUDGE), "reviews .* takes a tuple of Review"),
     "a check that runs code": (lambda: replace(judged(), checks=(check("behaves_as_before"),)), "runs whole documents"),
 }
 
