@@ -24,6 +24,8 @@ LONGEST_PAUSE_SECONDS = 30.0
 LONGEST_LOOK_PAUSE_SECONDS = 5.0
 MAX_BUSY = 20
 """How often a request that a busy server turned away is sent again, beside its tries."""
+LEAST_BUSY = MANY_SETBACKS // 3
+"""How often at least, however long the pauses are that the server names, and whatever else is left."""
 NO_PROGRESS_DEADLINES = 3
 """A server that brings setbacks alone for so many times the deadline of a request is struck out."""
 TIMER_SECONDS = 0.01
@@ -56,9 +58,13 @@ class Patience:
         return NO_PROGRESS_DEADLINES * self.request_seconds
 
     @property
+    def busy_seconds(self) -> float:
+        """For one request: so short that a few are turned away for good before their server is struck out for it."""
+        return self.no_progress_seconds / 4
+
+    @property
     def longest_busy_pause_seconds(self) -> float:
-        """So short that a few requests are turned away for good before their server is struck out for it."""
-        return min(LONGEST_PAUSE_SECONDS, self.no_progress_seconds / (4 * MAX_BUSY))
+        return min(LONGEST_PAUSE_SECONDS, self.busy_seconds / MAX_BUSY)
 
     def pause(self, number: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
         """Return the seconds before try `number` + 1, drawn between half of the pause and all of it."""
@@ -74,6 +80,8 @@ class _Ask:
     answered: "asyncio.Future[Completion]"
     num_tries: int = 0
     num_busy: int = 0
+    busy_seconds: float = 0.0
+    """Pauses that its servers took after they had turned it away."""
     last: ChatServer | None = None
 
 
@@ -189,13 +197,19 @@ class ServerDealer:
             server.is_up = False
             self._spawn(self._await_return(server))
         ask.num_busy += is_busy
+        ask.busy_seconds += pause if is_busy else 0.0
         ask.num_tries += not (is_busy or is_servers_fault)
-        if ask.num_tries >= self._patience.max_tries or ask.num_busy >= MAX_BUSY:
+        if ask.num_tries >= self._patience.max_tries or ask.num_busy >= MAX_BUSY or self._is_left_alone(ask):
             self._settle(ask, Completion(request_id=ask.request_id, failure=setback.reason))
         elif is_busy:
             self._return(ask, is_last=is_servers_fault)
         else:
             _loop().call_later(self._patience.pause(max(1, ask.num_tries)), self._return, ask)
+
+    def _is_left_alone(self, ask: _Ask) -> bool:
+        """Return whether pauses that servers name are so long that a few are all the time there is, and nothing else waits."""
+        is_long = ask.busy_seconds > self._patience.busy_seconds
+        return is_long and all(one.num_busy >= LEAST_BUSY for one in self._open)
 
     def _pause(self, server: ChatServer, seconds: float) -> None:
         server.pause(_now() + seconds)

@@ -9,7 +9,7 @@ import pytest
 
 from corpusmill.engines.chat_tokens import ChatTokens
 from corpusmill.engines.inference import ChatRequest, Completion, EngineDeadError, EngineIdentity
-from corpusmill.engines.server_dealer import MAX_BUSY, Patience
+from corpusmill.engines.server_dealer import LEAST_BUSY, MAX_BUSY, Patience
 from corpusmill.engines.server_pool import ServerPool
 from corpusmill.engines.service import EngineStartError
 from corpusmill.synthesize.sampling import Sampling
@@ -223,6 +223,15 @@ def test_a_request_that_is_always_turned_away_is_a_failed_row_and_its_server_goe
         assert completions[0].failure == "server_busy"
         assert_answered(completions[1:])
         assert server.counts()["arrivals"]["FAULT"] == MAX_BUSY
+        assert_answered(ask(pool, texts(5)))
+
+
+def test_long_pauses_that_a_server_names_count_against_the_request_not_the_lone_server():
+    """Twenty of them would take longer than the server may go without an answer."""
+    patience = Patience(request_seconds=0.5, startup_seconds=60, backoff_seconds=0.01)
+    with chat_server(always="busy", retry_after="0.2") as server, pool_over(server, patience=patience) as pool:
+        assert ask(pool, ["FAULT"])[0].failure == "server_busy"
+        assert LEAST_BUSY <= server.counts()["arrivals"]["FAULT"] < MAX_BUSY
         assert_answered(ask(pool, texts(5)))
 
 
