@@ -100,7 +100,7 @@ class ShardWriter:
         self._row_group_bytes = row_group_bytes or _ROW_GROUP_BYTES
         self._waiting: list[pa.Table] = []
         self._waiting_bytes = 0
-        self._open: _OpenFile | None = None
+        self._open: OpenFile | None = None
 
     def write(self, table: pa.Table | pa.RecordBatch) -> None:
         """Add rows; raises SchemaMismatchError when they do not have the writer's columns, types and nullability."""
@@ -150,7 +150,7 @@ class ShardWriter:
         self._waiting_bytes = 0
         if self._open is None:
             key = f"{self._prefix}-{len(self.files):05d}.parquet"
-            self._open = _OpenFile(self._store, key, self._file_schema, hashed=self._hashed)
+            self._open = OpenFile(self._store, key, self._file_schema, hashed=self._hashed)
         self._open.write(rows, self._partition)
         if self._open.num_bytes >= self._target_bytes:
             self._publish()
@@ -162,7 +162,9 @@ class ShardWriter:
             self._open = None
 
 
-class _OpenFile:
+class OpenFile:
+    """A Parquet file being written, a row group at a time. `schema` is the file's, `hashed` the columns of the content hash."""
+
     def __init__(self, store: Store, key: str, schema: pa.Schema, *, hashed: list[str]) -> None:
         self._path = store.uri(key)
         self._hashed = hashed
@@ -199,6 +201,10 @@ class _OpenFile:
         """Put the hash of the rows so far into the footer, so that a reader who knows what he wants can tell another file."""
         self._writer.add_key_value_metadata({_CONTENT_HASH: to_hex(self._content_hash)})
 
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Put notes into the file's footer."""
+        self._writer.add_key_value_metadata(notes)
+
     def publish(self) -> WrittenFile:
         self._writer.close()
         num_bytes = self.num_bytes
@@ -222,6 +228,20 @@ def noted_content_hash(footer: pq.FileMetaData) -> int | None:
     """Return the content hash that a file's footer says, or None where it was written without; ValueError where it is none."""
     found = (footer.metadata or {}).get(_CONTENT_HASH.encode())
     return from_hex(found.decode()) if found else None
+
+
+def describe_file(store: Store, path: str) -> WrittenFile:
+    """Return what a commit needs to know of a file that lies in the lake, without its hashes; reads its footer."""
+    with store.open_input(path) as source, pq.ParquetFile(source) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    return WrittenFile(
+        path=path,
+        num_rows=metadata.num_rows,
+        num_bytes=store.size(path),
+        content_hash="",
+        columns=_column_statistics(metadata, schema),
+        row_group_offsets=_row_group_offsets(metadata),
+    )
 
 
 def _column_layout(schema: pa.Schema) -> dict[str, Any]:

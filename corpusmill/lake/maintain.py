@@ -73,6 +73,56 @@ def maintain(
     return MaintenanceReport(**{**report.to_json(), "snapshots_expired": expired})
 
 
+def clear_partitions(
+    catalog: Catalog, store: Store, partitions: Iterable[tuple[str, str]], *, now: datetime, is_dry: bool = False
+) -> MaintenanceReport:
+    """Delete, however young, what unfinished or older work left of some partitions, given as table and name.
+
+    Attempts at work on them end. What is kept deeper in their staging folders stays: a model's answers, and decisions. So does
+    what is being written meanwhile, unless it is older than an hour.
+    """
+    wanted = sorted({*partitions})
+    # However young an attempt is, it ends.
+    tomorrow = now + timedelta(days=1)
+    work = _Pass(
+        catalog=catalog, store=store, orphan_before=tomorrow, now=now, tables=sorted({table for table, _ in wanted})
+    )
+    listed = [item for table, name in wanted for item in _left_behind(store, table, name)]
+    hour_ago = now - timedelta(days=MIN_ORPHAN_AGE_DAYS)
+    listed += [item for item in store.list(f"{TEMPORARY}/") if item.modified < hour_ago]
+    loaded = {table: load_table(catalog, table) for table in work.tables}
+    opened = [(table, name) for table, name in wanted if _is_open(loaded[table], table, name)]
+    for table, name in opened if not is_dry else ():
+        staging = f"{staging_directory(table, name)}/"
+        _raise_fence(work, table, name, checkpoints=[item.key for item in listed if item.key.startswith(staging)])
+    # An attempt that was ended may have committed just before.
+    needed = _needed(work)
+    orphans = [item for item in listed if item.key not in needed]
+    if not is_dry:
+        for start in range(0, len(orphans), _DELETE_BATCH):
+            store.delete(item.key for item in orphans[start : start + _DELETE_BATCH])
+    return MaintenanceReport(
+        attempts_ended=len(opened), files_deleted=len(orphans), bytes_deleted=sum(item.size for item in orphans)
+    )
+
+
+def _left_behind(store: Store, table: str, partition: str) -> Iterable[StoredObject]:
+    """Yield the objects of a partition that may be left over."""
+    yield from store.list(f"{data_directory(table, partition)}/")
+    yield from store.list(f"{report_directory(table, partition)}/")
+    staging = f"{staging_directory(table, partition)}/"
+    yield from (item for item in store.list(staging) if "/" not in item.key.removeprefix(staging))
+
+
+def _is_open(table: Table, name: str, partition: str) -> bool:
+    """Return whether the newest attempt at a partition has neither committed nor been ended."""
+    newest = published_fence(table.properties, partition)
+    state = partition_state(name, table.properties, partition)
+    if newest is None or newest["attempt"].startswith(_ENDED):
+        return False
+    return state is None or newest["attempt"] != state.attempt
+
+
 def _expire(catalog: Catalog, name: str, keep_after: datetime) -> int:
     def expire_once() -> int:
         table = load_table(catalog, name)
@@ -151,7 +201,7 @@ def _shut_out(work: _Pass, candidates: list[StoredObject]) -> tuple[set[str], in
 
 
 def _raise_fence(work: _Pass, name: str, partition: str, *, checkpoints: list[str]) -> bool:
-    """Make sure that no attempt that began before now can commit; False when a young one is at work."""
+    """Make sure that no attempt that began before now can commit; False when one younger than `orphan_before` is at work."""
 
     def raise_once() -> bool:
         table = load_table(work.catalog, name)

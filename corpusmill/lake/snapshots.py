@@ -30,8 +30,8 @@ from pyiceberg.types import PrimitiveType
 from corpusmill.lake.files import ColumnStatistics, WrittenFile
 from corpusmill.lake.manifests import is_live, list_manifests, may_hold, read_entries
 
-_FORMAT_VERSION = 2
-_COMPRESSION = "deflate"
+FORMAT_VERSION = 2
+COMPRESSION = "deflate"
 _MANIFEST_FILES = 10_000
 """Files in a full manifest: a few MB."""
 _MAX_SMALL_MANIFESTS = 100
@@ -95,7 +95,7 @@ class _Builder:
     def add(self, replaced: Mapping[str, Sequence[WrittenFile]], already_there: set[str]) -> list[ManifestFile]:
         """Write the entries of the new files, sorted by partition so that bounds separate partitions."""
         metadata = self._table.metadata
-        to_data_file = _DataFiles(metadata.schema(), metadata.default_spec_id)
+        to_data_file = DataFiles(metadata.schema(), metadata.default_spec_id)
         added = [
             (partition, file)
             for partition in sorted(replaced)
@@ -135,12 +135,12 @@ class _Builder:
         sequence_number = metadata.next_sequence_number()
         location = self._new_location(f"snap-{self._snapshot_id}-0-{self._commit}.avro")
         with write_manifest_list(
-            format_version=_FORMAT_VERSION,
+            format_version=FORMAT_VERSION,
             output_file=self._table.io.new_output(location),
             snapshot_id=self._snapshot_id,
             parent_snapshot_id=parent.snapshot_id if parent else None,
             sequence_number=sequence_number,
-            avro_compression=_COMPRESSION,
+            avro_compression=COMPRESSION,
         ) as writer:
             writer.add_manifests(manifests)
         snapshot = Snapshot(
@@ -173,12 +173,12 @@ class _Builder:
     def _new_manifest(self) -> ManifestWriter:
         location = self._new_location(f"{self._commit}-m{len(self._written)}.avro")
         return write_manifest(
-            format_version=_FORMAT_VERSION,
+            format_version=FORMAT_VERSION,
             spec=self._table.metadata.spec(),
             schema=self._table.metadata.schema(),
             output_file=self._table.io.new_output(location),
             snapshot_id=self._snapshot_id,
-            avro_compression=_COMPRESSION,
+            avro_compression=COMPRESSION,
         )
 
     def _new_location(self, name: str) -> str:
@@ -224,7 +224,7 @@ class _Totals:
         return cls(*(int(snapshot.summary[name] or 0) for name in names))
 
 
-class _DataFiles:
+class DataFiles:
     """Turns written files into manifest data files; statistics by column name become statistics by field id."""
 
     def __init__(self, schema: Schema, spec_id: int) -> None:

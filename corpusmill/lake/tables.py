@@ -4,6 +4,7 @@ A `Lake` is cheap to make and pickles as its settings; it connects on first use.
 step: readers see the old files or the new ones. Readers plan from manifests and never list the store.
 """
 
+import functools
 import uuid
 import weakref
 from collections import Counter
@@ -23,8 +24,8 @@ from corpusmill.lake.commits import Change, check_fence, commit_change, fence_ke
 from corpusmill.lake.content_hash import combine, from_hex, to_hex
 from corpusmill.lake.datasets import files_to_dataset
 from corpusmill.lake.errors import GateFailedError, PartitionMissingError, TableMissingError
-from corpusmill.lake.files import WrittenFile, lower_bound
-from corpusmill.lake.maintain import maintain
+from corpusmill.lake.files import WrittenFile, describe_file, lower_bound
+from corpusmill.lake.maintain import clear_partitions, maintain
 from corpusmill.lake.manifests import plan_all_files, plan_files
 from corpusmill.lake.names import check_partition, check_table, data_directory, report_directory
 from corpusmill.lake.partitions import (
@@ -37,6 +38,7 @@ from corpusmill.lake.partitions import (
     partition_states,
 )
 from corpusmill.lake.removal import remove_partition
+from corpusmill.lake.restate import restate
 from corpusmill.lake.scan import scan_files, select_columns
 from corpusmill.lake.schemas import PARTITION_KEY, decode_schema, encode_schema, merge_schemas, table_schema
 from corpusmill.lake.snapshots import prepare_snapshot
@@ -298,6 +300,17 @@ class Lake:
             now=now,
         )
         return report.to_json()
+
+    def clear(self, partitions: Sequence[tuple[str, str]], *, now: datetime, is_dry: bool = False) -> dict[str, int]:
+        """End attempts at partitions (table, name) and delete what no version needs of them; returns what was removed."""
+        return clear_partitions(self.catalog, self.store, partitions, now=now, is_dry=is_dry).to_json()
+
+    def restate(self, table: str, partitions: Sequence[str]) -> int:
+        """Make all versions tell what the files of some partitions are by now; see `lake.restate`."""
+        listed = (self.store.list(f"{data_directory(table, partition)}/") for partition in partitions)
+        sizes = {item.uri: item.size for items in listed for item in items}
+        describe = functools.partial(describe_file, self.store)
+        return restate(self._load(table), self.store, partitions, sizes=sizes, describe=describe)
 
     # One try each
 
