@@ -41,6 +41,8 @@ class StagedLake:
     tokenizer: str
     texts: dict[str, list[str]] = field(default_factory=dict)
     """By snapshot."""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """What the tasks returned, in turn."""
 
     @property
     def lake(self) -> Lake:
@@ -48,7 +50,9 @@ class StagedLake:
 
     def run(self, task: str, dataset: str, partition: str, **parameters: Any) -> dict[str, Any]:
         arguments = {"settings": self.settings.to_json(), "dataset": dataset, "partition": partition}
-        return execute(task, {**arguments, "parameters": parameters}, lambda message, numbers: None)
+        result = execute(task, {**arguments, "parameters": parameters}, lambda message, numbers: None)
+        self.results.append(result)
+        return result
 
 
 def answer(request: ChatRequest) -> str:

@@ -1,23 +1,45 @@
 """Forgetting, as a person asks for it: what is held of documents, what keeps them out, and what is to be made again."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 
 from corpusmill.lake.tables import Lake
+from corpusmill.settings import Settings
 from corpusmill.tasks.task import UNPARTITIONED
+from corpusmill.trace.erase import Survey, erase, survey
 from corpusmill.trace.forget import ASKED, MADE, SAME_TEXT, Asked, Found, find, partitions_to_materialize, withdraw
 
 MOST_NAMED = 5
 
 
-def forget(lake: Lake, asked: Asked, *, action: str | None, as_json: bool) -> None:
-    """Print what is held of what was asked for and, with an action, keep it out."""
+def forget(
+    settings: Settings,
+    asked: Asked,
+    *,
+    action: str | None,
+    is_dry: bool = False,
+    is_confirmed: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Print what is held of what was asked for and, with an action, keep it out or erase it."""
+    lake = Lake(settings.lake)
+    lake.require()
     found = find(lake, asked)
     print(json.dumps(told(found), ensure_ascii=False) if as_json else "\n".join(lines(found)))
-    if action is None:
+    if action == "erase":
+        _erase(
+            settings,
+            lake,
+            found,
+            is_dry=is_dry,
+            is_confirmed=is_confirmed,
+            say=(lambda line: None) if as_json else print,
+        )
+    if action != "withdraw" or is_dry:
         return
     if not len(found.documents) and not asked.urls:
         raise ValueError(f"nothing in the lake is named by {_named(found.not_found)}: there is nothing to {action}")
@@ -26,6 +48,45 @@ def forget(lake: Lake, asked: Asked, *, action: str | None, as_json: bool) -> No
         return
     print(f"Withdrawn: removals of {', '.join(datasets) or 'no dataset'} name them, and every later ingestion obeys.")
     print("\n".join(_to_make_again(partitions_to_materialize(lake, found))))
+
+
+def _erase(
+    settings: Settings, lake: Lake, found: Found, *, is_dry: bool, is_confirmed: bool, say: Callable[[str], None]
+) -> None:
+    """Say what erasing takes away and, where that is confirmed, do it: the event log first, records last."""
+    from jobs.event_log import erase_quotes  # Dagster takes a second to load
+
+    going = survey(lake, found, now=datetime.now(UTC))
+    quotes = erase_quotes(settings, going.places, is_dry=True)
+    say("\n".join(_going(going, found, quotes)))
+    if is_dry:
+        return
+    going.check()
+    if not is_confirmed:
+        raise ValueError("nothing was erased: it cannot be undone; the same command with --yes erases")
+    withdraw(lake, found)
+    erase_quotes(settings, going.places)
+    numbers = erase(lake, found, now=datetime.now(UTC))
+    say(
+        f"Erased: {numbers['rows']:,} rows in {numbers['files']:,} files, {numbers['answers']:,} kept answers, samples of "
+        f"{numbers['samples']:,} partitions, {numbers['files_deleted']:,} files left behind, quotes in {quotes:,} events."
+    )
+
+
+def _going(going: Survey, found: Found, quotes: int) -> Iterator[str]:
+    for row in going.rows.to_pylist():
+        yield f"To erase in {row['table']}: {row['rows']:,} rows; {row['files']:,} files are written anew, {row['bytes']:,} bytes"
+    left = going.left_behind
+    yield (
+        f"To erase beside the tables: {going.answers:,} kept answers, samples of {going.samples:,} partitions, "
+        f"{left.get('files_deleted', 0):,} files that nothing needs, quotes in {quotes:,} events of Dagster's log"
+    )
+    if left.get("attempts_ended"):
+        yield f"Runs at work on these partitions, or killed ones: {left['attempts_ended']:,}; they cannot commit any more"
+    for row in found.mixes.to_pylist():
+        yield f"Mix {row['mix']} cannot be replayed any more at {row['positions']:,} positions"
+    if going.still_held:
+        yield f"Make again first: {', '.join(' '.join(place) for place in going.still_held)}"
 
 
 def read_urls(path: str) -> list[str]:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from corpusmill.lake.tables import Lake
 
 
-ACTIONS = ("withdraw",)
+ACTIONS = ("withdraw", "erase")
 MOST_DIGITS = 18
 """Of a position: what 64 bits hold."""
 
@@ -119,13 +119,18 @@ def diff(options: argparse.Namespace) -> None:
 
 
 def forget_arguments(one: argparse.ArgumentParser) -> None:
-    """Find what the lake holds of documents and of all that was made from them, and keep it out of what is made from now on.
+    """Find what the lake holds of documents and of all that was made from them, keep it out of what is made from now on, and
+    erase it.
 
     Without an action, and with --dry-run, it is only shown. `withdraw` writes removals that every later ingestion obeys and
-    names the partitions to make again; older versions stay, and mixes that pin them replay.
+    names the partitions to make again; older versions stay, and mixes that pin them replay. `erase`, once they are made again,
+    takes the bytes out of all versions, of kept answers, samples and Dagster's event log; it cannot be undone, and mixes that
+    read them refuse.
 
     corpusmill forget --url https://example.org/page
     corpusmill forget --url-file complaints.txt withdraw
+    corpusmill forget --url-file complaints.txt erase --dry-run
+    corpusmill forget --url-file complaints.txt erase --yes
     corpusmill forget --doc 3f0c7c1a9b5e4d2f8a6b1c0d9e8f7a6b --licence GPL-3.0-only withdraw
     """
     one.add_argument("action", metavar="ACTION", nargs="?", choices=ACTIONS, help=" or ".join(ACTIONS))
@@ -134,19 +139,23 @@ def forget_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--doc", metavar="DOC_ID", action="append", default=[], help="a document, 32 hex digits")
     one.add_argument("--source", metavar="NAME", action="append", default=[], help="all documents of a source")
     one.add_argument("--licence", metavar="SPDX", action="append", default=[], help="all documents of a licence")
-    one.add_argument("--dry-run", action="store_true", help="only show what is held")
+    one.add_argument("--dry-run", action="store_true", help="only show what is held, and what erasing takes away")
+    one.add_argument("--yes", action="store_true", help="erase for good")
     one.add_argument("--json", action="store_true", help="what is held, as one JSON object")
 
 
 def forget(options: argparse.Namespace) -> None:
+    from corpusmill.settings import load_settings
     from corpusmill.trace.forget import Asked
     from jobs.forgetting import forget, read_urls
 
     urls = [*options.url, *(read_urls(options.url_file) if options.url_file else [])]
     forget(
-        open_lake(),
+        load_settings(),
         Asked(urls=urls, doc_ids=options.doc, sources=options.source, licences=options.licence),
-        action=None if options.dry_run else options.action,
+        action=options.action,
+        is_dry=options.dry_run,
+        is_confirmed=options.yes,
         as_json=options.json,
     )
 

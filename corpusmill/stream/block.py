@@ -62,15 +62,17 @@ def one_sequence(tokens: Tokens, lengths: Tokens) -> Block:
     return Block(tokens=next(held), lengths=next(held))
 
 
-def write_rows(blocks: Sequence[Block], block_B: IntArray, row_B: IntArray, rows_2BL: Any) -> None:
+def write_rows(blocks: Sequence[Block], block_B: IntArray, row_B: IntArray, rows_2BL: Any) -> int | None:
     """Write row `row_B` of block `block_B`: its tokens, and beside them which of its sequence's documents each is of.
 
-    Documents count from 1; behind a sequence's end all is 0. Raises ValueError for one that is longer than L.
+    Documents count from 1; behind a sequence's end all is 0. Returns the number of the first one without tokens. Raises
+    ValueError for one that is longer than L.
     """
     addresses_K4 = np.array([block.addresses for block in blocks], np.int64).reshape(-1, 4)
-    longest = _write_rows(addresses_K4, block_B, row_B, rows_2BL)
+    longest, empty = _write_rows(addresses_K4, block_B, row_B, rows_2BL)
     if longest > rows_2BL.shape[2]:
         raise ValueError(f"wanted sequences of at most {rows_2BL.shape[2]:,} tokens, got one of {longest:,}")
+    return empty if empty >= 0 else None
 
 
 def read_block(store: Store, parts: Sequence[Part]) -> Block:
@@ -93,9 +95,9 @@ def _pointer(typing: Any, address: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> int:
-    """Write the rows that fit and return the length of the longest."""
-    longest = 0
+def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> tuple[int, int]:
+    """Write the rows that fit and return the length of the longest and the number of the first empty one, or -1."""
+    longest, empty = 0, -1
     for number in range(len(row_B)):
         row, at = row_B[number], 0
         addresses_4 = addresses_K4[block_B[number]]
@@ -103,6 +105,8 @@ def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> i
         pieces = numba.carray(_pointer(addresses_4[3]), (row + 2,), np.int64)
         size = starts[row + 1] - starts[row]
         longest = max(longest, size)
+        if size == 0 and empty < 0:
+            empty = number
         if size > rows_2BL.shape[2]:
             continue
         tokens = numba.carray(_pointer(addresses_4[0]), (starts[row + 1],), np.int32)
@@ -115,7 +119,7 @@ def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> i
             at = end
         tokens_L[size:] = 0
         document_L[at:] = 0
-    return longest
+    return longest, empty
 
 
 def _read_file(store: Store, parts: Sequence[Part]) -> Block:

@@ -21,6 +21,7 @@ from corpusmill.lake.errors import PartitionMissingError, TableMissingError
 from corpusmill.lake.files import noted_content_hash
 from corpusmill.lake.list_pages import CODECS, MAX_LEVELS
 from corpusmill.lake.partitions import DataFileRef
+from corpusmill.lake.rewrite import emptied_rows
 from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.inventory import LENGTH_SEQUENCES, PartitionPin
@@ -58,6 +59,8 @@ class RowGroup:
     last_sequence: int
     tokens: ColumnChunk
     lengths: ColumnChunk
+    erased: tuple[int, ...] = ()
+    """Its rows whose tokens were erased."""
 
     @property
     def bucket(self) -> int:
@@ -76,6 +79,12 @@ class ComponentIndex:
     @property
     def num_sequences(self) -> int:
         return int(self.starts[-1])
+
+    @property
+    def erased(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Numbers of the sequences whose tokens were erased, in order."""
+        pairs = zip(self.starts[:-1].tolist(), self.groups, strict=True)
+        return np.asarray([start + row for start, group in pairs for row in group.erased], np.int64)
 
     def overlapping(self, start: int, stop: int) -> Iterator[tuple[RowGroup, int, int]]:
         """Yield the row groups of sequences start to stop (half-open), each with its own half-open range of rows."""
@@ -191,9 +200,12 @@ def _index_file(store: Store, ref: DataFileRef) -> tuple[int | None, list[RowGro
 def _row_groups(ref: DataFileRef, metadata: pq.FileMetaData) -> list[RowGroup]:
     names = [metadata.schema.column(position).path.split(".")[0] for position in range(metadata.num_columns)]
     sequence, tokens, lengths = (names.index(name) for name in ("sequence", "tokens", "lengths"))
-    groups = []
+    emptied = emptied_rows(metadata)
+    groups: list[RowGroup] = []
+    stop = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
+        start, stop = stop, stop + group.num_rows
         bounds = group.column(sequence).statistics
         groups.append(
             RowGroup(
@@ -205,6 +217,7 @@ def _row_groups(ref: DataFileRef, metadata: pq.FileMetaData) -> list[RowGroup]:
                 last_sequence=bounds.max,
                 tokens=_column_chunk(metadata, number, tokens),
                 lengths=_column_chunk(metadata, number, lengths),
+                erased=tuple((emptied[(emptied >= start) & (emptied < stop)] - start).tolist()),
             )
         )
     return groups

@@ -18,6 +18,7 @@ from corpusmill.mix.order import IntArray, Located
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.block import write_rows
 from corpusmill.stream.course import Course, FixedCourse, LiveCourse
+from corpusmill.stream.erased import ErasedError, check_whole
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
 from corpusmill.stream.live import PATIENCE_SECONDS, Waiting, say_to_stderr, standing
@@ -72,7 +73,8 @@ class MixtureStream:
     """Iterates over the samples of one rank, from where it stands; each sample it gives moves it on.
 
     `mix` is a name for the current version or `name@version`. Opening checks that every pinned partition is there with
-    the pinned content, before the first sample. Pickles without its cache, for workers.
+    the pinned content, before the first sample, and that nothing was erased that is read from `start` on; with
+    `allow_erased` only reading what was erased raises ErasedError. Pickles without its cache, for workers.
 
     Of a mix with live components a position is decided when it is first asked for. Where it has to wait, rank 0 says so, and
     ComponentLateError ends it after `patience_seconds`.
@@ -89,6 +91,7 @@ class MixtureStream:
         cache_bytes: int = CACHE_BYTES,
         patience_seconds: float = PATIENCE_SECONDS,
         say: Callable[[str], None] = say_to_stderr,
+        allow_erased: bool = False,
     ) -> None:
         if not isinstance(settings, LakeSettings):
             raise ValueError(
@@ -102,6 +105,8 @@ class MixtureStream:
             components = open_components(lake, plan)
         finally:
             lake.close()
+        if not allow_erased:
+            check_whole(plan, components, start)
         self.rank, self.world_size = rank, world_size
         reader = SequenceReader(lake.store, components, blocks=plan.blocks, cache_bytes=cache_bytes)
         self.reader: Reader = reader
@@ -186,7 +191,9 @@ class MixtureStream:
     def write_rows(self, positions: Sequence[int] | IntArray, rows_2BL: Any) -> None:
         """Write the tokens at some positions, and beside them which of its sequence's documents each is of (1, 2, ...)."""
         found = self._located(self._within(positions))
-        write_rows(*self.reader.blocks(found.component_T, found.index_T), rows_2BL)
+        empty = write_rows(*self.reader.blocks(found.component_T, found.index_T), rows_2BL)
+        if empty is not None:
+            raise self._erased(int(positions[empty]))
 
     def expect(self, positions: Sequence[int] | IntArray) -> None:
         """Begin to load in the background what these positions need, in the order in which they will be read.
@@ -208,6 +215,8 @@ class MixtureStream:
         number, index = int(found.component_T[0]), int(found.index_T[0])
         component = self.plan.components[number]
         pieces = self.reader.read_pieces(number, index)
+        if not pieces.doc_ids:
+            raise self._erased(position)
         return Provenance(
             position=position,
             component=component.name,
@@ -252,6 +261,8 @@ class MixtureStream:
         )
         for position, number, epoch, index in located:
             tokens, lengths = self.reader.read(number, index)
+            if not len(tokens):
+                raise self._erased(position)
             yield Sample(
                 position=position,
                 component=self.plan.components[number].name,
@@ -260,6 +271,9 @@ class MixtureStream:
                 tokens=tokens,
                 lengths=lengths,
             )
+
+    def _erased(self, position: int) -> ErasedError:
+        return ErasedError(f"the sequence at position {position} of mix {self.mix} was erased")
 
     def _within(self, positions: Sequence[int] | IntArray) -> IntArray:
         given = np.asarray(positions)

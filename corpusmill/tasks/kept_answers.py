@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.lake.damage import damage_named
 from corpusmill.lake.names import staging_directory
 from corpusmill.lake.reading import read_rows
+from corpusmill.lake.store import Store
 from corpusmill.lake.tables import Attempt
 from corpusmill.synthesize.store import as_completions
 from corpusmill.tasks.task import Job
@@ -40,10 +42,28 @@ def kept_answers(job: Job, table: str) -> Iterator[pa.Table]:
 
 def keep_wave(job: Job, attempt: Attempt, rows: pa.Table, *, number: int, name: str) -> None:
     """Put an attempt's answers of one wave into the lake, with checksums."""
+    key = f"{_wave_folder(attempt.table, job.partition)}/{attempt.fence:08d}-{number:06d}-{name}.parquet"
+    job.lake.store.create(key, _spelled(rows))
+
+
+def drop_answers(store: Store, table: str, partition: str, *, kept: pa.Array, is_dry: bool = False) -> int:
+    """Take the answers to all but the `kept` request ids out of a partition's waves; return how many that are."""
+    dropped = 0
+    for item in list(store.list(f"{_wave_folder(table, partition)}/")):
+        rows = read_rows(store, item.key)
+        left = rows.filter(pc.is_in(rows["request_id"], value_set=kept))
+        dropped += len(rows) - len(left)
+        if not is_dry and not len(left):
+            store.delete([item.key])
+        elif not is_dry and len(left) < len(rows):
+            store.write(item.key, _spelled(left))
+    return dropped
+
+
+def _spelled(rows: pa.Table) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(rows, buffer, compression="zstd", write_page_checksum=True)
-    key = f"{_wave_folder(attempt.table, job.partition)}/{attempt.fence:08d}-{number:06d}-{name}.parquet"
-    job.lake.store.create(key, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def _intact(job: Job, key: str) -> pa.Table | None:

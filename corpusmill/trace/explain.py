@@ -10,6 +10,7 @@ from functools import cached_property
 
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.plan import Plan, PlannedComponent
+from corpusmill.stream.erased import ErasedError
 from corpusmill.stream.index import ComponentIndex, open_components, read_row_group
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.trace.document import Document, DocumentTracer, Where
@@ -64,7 +65,7 @@ class MixTracer:
 
     def __init__(self, lake: Lake, mix: str, *, index_bytes: int = INDEX_BYTES) -> None:
         self._lake = lake
-        self._stream = MixtureStream(lake.settings, mix)
+        self._stream = MixtureStream(lake.settings, mix, allow_erased=True)
         self._finder = RowFinder(lake, index_bytes=index_bytes)
         self._documents = DocumentTracer(self._finder)
 
@@ -103,6 +104,8 @@ class MixTracer:
         [(group, start, _)] = index.overlapping(row, row + 1)
         rows = read_row_group(self._lake.store, group, ["doc_ids", "starts", "lengths"]).slice(start, 1).to_pylist()[0]
         spans = list(zip(rows["doc_ids"], rows["starts"], rows["lengths"], strict=True))
+        if not spans:
+            raise ErasedError(f"row {offset} of {group.path} was erased")
         return TracedSequence(
             mix=self.mix,
             position=None,

@@ -146,7 +146,7 @@ def withdraw(lake: Lake, found: Found, *, reason: str = "withdrawn") -> list[str
     too, in the list of every dataset that reads URLs: it stays out when it comes.
     """
     held = found.documents.filter(pc.not_equal(found.documents["relation"], MADE))
-    datasets = _datasets(held) or sorted({table.split("/")[1] for table in _tables(lake, "sources", "records")})
+    datasets = _datasets(held) or sorted({table.split("/")[1] for table in tables_of(lake, "sources", "records")})
     for dataset in datasets:
         rows = _removal_rows(held.filter(_is_of(held, dataset)), found.asked.urls, reason)
         if len(rows):
@@ -229,9 +229,9 @@ class _Matches:
 def _rows(lake: Lake, is_meant: Callable[[pa.Table], pa.Array]) -> pa.Table:
     """Return _COLUMNS, table, partition and is_current of the rows that are meant, in all versions of all tables."""
     kept = []
-    for table in (name for stage, last in _PLACES for name in _tables(lake, stage, last)):
+    for table in (name for stage, last in _PLACES for name in tables_of(lake, stage, last)):
         known = {"license": "declared_license"} if table.startswith("sources/") else {}
-        for rows, is_current in _all_versions(lake, table, [known.get(name, name) for name in _COLUMNS]):
+        for rows, is_current in all_versions(lake, table, [known.get(name, name) for name in _COLUMNS]):
             named = rows.rename_columns([*_COLUMNS, PARTITION_KEY])
             meant = named.filter(is_meant(named))
             if len(meant):
@@ -243,7 +243,7 @@ def _rows(lake: Lake, is_meant: Callable[[pa.Table], pa.Array]) -> pa.Table:
     return pa.concat_tables([empty.append_column("is_current", pa.array([], pa.bool_())), *kept])
 
 
-def _all_versions(lake: Lake, table: str, columns: Sequence[str]) -> Iterator[tuple[pa.Table, bool]]:
+def all_versions(lake: Lake, table: str, columns: Sequence[str]) -> Iterator[tuple[pa.Table, bool]]:
     """Yield the rows of all versions with the partition last, and whether the current version has them."""
     known = lake.schema(table)
     types = {name: known.field(name).type if name in known.names else pa.string() for name in columns}
@@ -286,8 +286,8 @@ def _synthesized(lake: Lake, doc_ids: Sequence[str]) -> set[str]:
 
 def _sequences(lake: Lake, doc_ids: pa.Array) -> pa.Table:
     counted: dict[tuple[str, str, bool], list[int]] = {}
-    for table in _tables(lake, "tokenized", "sequences"):
-        for rows, is_current in _all_versions(lake, table, ["doc_ids", "lengths"]):
+    for table in tables_of(lake, "tokenized", "sequences"):
+        for rows, is_current in all_versions(lake, table, ["doc_ids", "lengths"]):
             rows = rows.combine_chunks()
             is_held = pc.is_in(pc.list_flatten(rows["doc_ids"]), value_set=doc_ids)
             owners = pc.list_parent_indices(rows["doc_ids"]).filter(is_held)
@@ -350,7 +350,7 @@ def _is_of(documents: pa.Table, dataset: str) -> pa.Array:
     return pa.array([table.split("/")[1] == dataset for table in documents["table"].to_pylist()], pa.bool_())
 
 
-def _tables(lake: Lake, stage: str, *names: str) -> list[str]:
+def tables_of(lake: Lake, stage: str, *names: str) -> list[str]:
     """Return the committed tables of a stage with one of these names."""
     parted = [table.split("/") for table in lake.tables()]
     found = ["/".join(parts) for parts in parted if len(parts) == 3 and parts[0] == stage and parts[2] in names]

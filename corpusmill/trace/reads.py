@@ -7,16 +7,12 @@ import numpy as np
 
 from corpusmill.mix.order import Located
 from corpusmill.mix.plan import Plan
-
-_STEP = 1 << 18
+from corpusmill.mix.walk import walk as walk_order
 
 
 def walk(plan: Plan, num_positions: int | None = None) -> Iterator[tuple[int, Located]]:
     """Yield the first position of each stretch of the stream, and where its positions lead."""
-    end = check_positions(plan, num_positions)
-    order = plan.order()
-    for start in range(0, end, _STEP):
-        yield start, order.locate(np.arange(start, min(start + _STEP, end)))
+    yield from walk_order(plan, 0, check_positions(plan, num_positions))
 
 
 def read_counts(plan: Plan, num_positions: int | None = None) -> list[np.ndarray[Any, np.dtype[np.int32]]]:
