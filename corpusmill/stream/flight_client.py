@@ -6,6 +6,7 @@ threads. Memory: AHEAD + 2 chunks.
 """
 
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -27,6 +28,9 @@ from corpusmill.stream.reader import Pieces, Tokens
 CHUNK = 128
 AHEAD = 4
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 2.0
+_LEAST_TIMEOUT_SECONDS = 1.0
+_MOST_TOKEN_CHARACTERS = 4_096
+"""All headers of a call together may have 8 KB."""
 
 Pair = tuple[int, int]
 
@@ -65,6 +69,7 @@ class RemoteReader:
         self._where: dict[Pair, tuple[int, int]] = {}
         self._num_begun = 0
         self._threads: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _open_reader, (self._client, self._mix)
@@ -72,6 +77,7 @@ class RemoteReader:
     def read(self, component: int, index: int) -> tuple[Tokens, Tokens]:
         """Return the tokens of a sequence and the lengths of its pieces; both must not be changed."""
         pair = (component, index)
+        self._refuse_if_forked()
         if pair not in self._where:
             return _row(self._client.fetch(self._mix, [pair]), 0)
         number, row = self._where[pair]
@@ -89,15 +95,25 @@ class RemoteReader:
 
     def read_pieces(self, component: int, index: int) -> Pieces:
         """Return whose tokens a sequence holds."""
+        self._refuse_if_forked()
         rows = self._client.fetch(self._mix, [(component, index)], pieces=True)
         return Pieces(**rows.to_pylist()[0])
 
     def expect(self, components: Sequence[int], indexes: Sequence[int]) -> None:
         """Fetch these sequences in the background, in the order in which they come; forgets what was expected before."""
+        self._refuse_if_forked()
         pairs = dict.fromkeys(zip(components, indexes, strict=True))
         self._forget([number for number, chunk in self._chunks.items() if pairs.keys().isdisjoint(chunk.pairs)])
         self._coming = deque(pair for pair in pairs if pair not in self._where)
         self._fetch_ahead()
+
+    def _refuse_if_forked(self) -> None:
+        # Neither the threads nor gRPC's own are there: the first call would never return.
+        if self._process != os.getpid():
+            raise ValueError(
+                f"the stream of {self._mix} from a server was opened before this process was forked; start workers with "
+                'multiprocessing_context="forkserver" or "spawn", or open it in the worker'
+            )
 
     def _fetch_ahead(self) -> None:
         while self._coming and len(self._chunks) < AHEAD + 2:
@@ -128,6 +144,11 @@ class _Client:
             raise ValueError(f"wanted the URL of a server, grpc://host:port or grpc+tls://host:port, got {url!r}")
         if not isinstance(patience_seconds, int | float):
             raise ValueError(f"patience_seconds must be a number, got {patience_seconds!r}")
+        if token is not None and not _fits_header(token):
+            raise ValueError(
+                f"wanted a token of up to {_MOST_TOKEN_CHARACTERS:,} visible ASCII characters, got {len(token):,} characters, or "
+                "others among them; take the one that the server has"
+            )
         self._url = url
         self._token = token
         self._patience_seconds = patience_seconds
@@ -171,7 +192,9 @@ class _Client:
     def _call(self, call: Callable[[flight.FlightClient, flight.FlightCallOptions], Any]) -> Any:
         headers = [(b"authorization", f"Bearer {self._token}".encode())] if self._token else []
         self._connection = self._connection or flight.connect(self._url)
-        return call(self._connection, flight.FlightCallOptions(headers=headers))
+        # A server that hangs, or whose machine is gone, closes no connection.
+        timeout_seconds = max(self._patience_seconds, _LEAST_TIMEOUT_SECONDS)
+        return call(self._connection, flight.FlightCallOptions(headers=headers, timeout=timeout_seconds))
 
 
 def _is_address(url: object) -> bool:
@@ -186,6 +209,10 @@ def _is_address(url: object) -> bool:
 
 def _open_reader(client: _Client, mix: str) -> RemoteReader:
     return RemoteReader(client, mix=mix)
+
+
+def _fits_header(token: str) -> bool:
+    return len(token) <= _MOST_TOKEN_CHARACTERS and token.isascii() and token.isprintable()
 
 
 def _row(rows: pa.Table, number: int) -> tuple[Tokens, Tokens]:

@@ -96,7 +96,7 @@ class MixtureServer(flight.FlightServerBase):
         try:
             asked = json.loads(ticket.ticket)
             mix, components, indexes = asked["mix"], [*map(int, asked["components"])], [*map(int, asked["indexes"])]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
             raise ValueError(
                 f"wanted a ticket with mix, components and indexes, got {ticket.ticket[:200]!r}"
             ) from error

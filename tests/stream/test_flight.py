@@ -1,9 +1,11 @@
 """The stream from a server: the same samples, over kills, with a token, and what is wrong in one line."""
 
 import json
+import multiprocessing
 import os
 import pickle
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +93,50 @@ def test_a_ticket_that_cannot_be_served_is_refused(served, ticket, message):
 
 
 NO_URLS = ("localhost:1", "http://localhost:1", "grpc://localhost", "grpc://:1", "grpc://localhost:port", None, 8815)
+
+
+@pytest.mark.parametrize("token", ["sécret", "two\nlines", "x" * 10_000])
+def test_a_token_that_no_call_can_carry_is_refused_at_once(served, token):
+    with pytest.raises(ValueError, match="wanted a token of up to 4,096 visible ASCII characters, got"):
+        open_remote(served[0], token=token)
+
+
+@pytest.mark.parametrize("ticket", [b'{"mix": "m", "components": [1e999], "indexes": [0]}', b"[" * 100_000, b"\xff"])
+def test_what_is_no_ticket_is_refused_in_one_line(served, ticket):
+    options = flight.FlightCallOptions(headers=[(b"authorization", b"Bearer secret")])
+    with (
+        flight.connect(served[0]) as client,
+        pytest.raises(flight.FlightServerError, match=r"^wanted a ticket with mix"),
+    ):
+        client.do_get(flight.Ticket(ticket), options)
+
+
+def test_a_server_that_takes_the_call_and_never_answers_is_given_up_like_one_that_is_away():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"grpc://127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(ServerGoneError, match=rf"no answer from {url} for 0\.5 s"):
+            open_remote(url, patience_seconds=0.5)
+
+
+def test_a_forked_process_is_told_that_it_cannot_go_on(served):
+    remote = open_remote(served[0], token="secret")
+    next(iter(remote))
+    context = multiprocessing.get_context("fork")
+    told = context.SimpleQueue()
+    child = context.Process(target=lambda: told.put(refusal(remote)))
+    child.start()
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0
+    assert re.search('opened before this process was forked; start workers with .*="forkserver"', told.get())
+
+
+def refusal(stream: MixtureStream) -> str:
+    try:
+        next(iter(stream))
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def test_an_url_that_is_none_and_a_server_that_is_not_there(demo):
