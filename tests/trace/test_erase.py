@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -151,7 +152,9 @@ def test_what_the_old_mix_misses_is_named_before_the_first_batch_and_the_rest_re
     old = MixtureStream(settings, forgotten.old, allow_erased=True)
     kept = [position for position in range(old.num_positions) if position not in positions]
     assert [contents(sample) for sample in old.read(kept)] == [forgotten.samples[position] for position in kept]
-    for look in (lambda at: old.read([at]), old.provenance, MixTracer(lake, forgotten.old).explain):
+    rows = np.empty((2, 1, old.plan.sequence_length), np.int32)
+    looks = (lambda at: old.read([at]), lambda at: old.write_rows([at], rows), old.provenance)
+    for look in (*looks, MixTracer(lake, forgotten.old).explain):
         with pytest.raises(ErasedError, match=f"position {positions[-1]} of mix {forgotten.old} was erased"):
             look(positions[-1])
     assert [contents(sample) for sample in MixtureStream(settings, MIX)] == forgotten.current
