@@ -9,7 +9,7 @@ from corpusmill.mix.decided import DecidedOrder, DecidedPlan, decided_plan
 from corpusmill.mix.order import Order
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.index import open_component
-from corpusmill.stream.live import Waiting, decide_next, next_decided
+from corpusmill.stream.live import Waiting, decide_once, next_decided, wait_for_decision
 from corpusmill.stream.reader import SequenceReader
 
 FURTHEST = 1 << 20
@@ -57,13 +57,51 @@ class FixedCourse:
         return self.stop
 
 
-class LiveCourse:
-    """A plan that is decided while it is read; what arrived is handed to the reader. Pickles without connections."""
+class Source(Protocol):
+    """Where the decisions of a live course come from."""
 
-    def __init__(self, lake: Lake, plan: DecidedPlan, reader: SequenceReader, waiting: Waiting) -> None:
-        self.plan: DecidedPlan = plan
+    def known(self, decided: Decided) -> Decided | None:
+        """Return what stands with one or more decisions more, None where there are none."""
+        ...
+
+    def decide(self, decided: Decided) -> Decided | str:
+        """Return the same, after deciding where it must be, or a line that says what that needs."""
+        ...
+
+    def open(self, plan: DecidedPlan, first: int) -> None:
+        """Make the columns from number `first` on readable."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class LakeSource:
+    """Decides in the lake, and opens there what arrived. Pickles without connections."""
+
+    def __init__(self, lake: Lake, reader: SequenceReader) -> None:
         self._lake = lake
         self._reader = reader
+
+    def known(self, decided: Decided) -> Decided | None:
+        return next_decided(self._lake, decided)
+
+    def decide(self, decided: Decided) -> Decided | str:
+        return decide_once(self._lake, decided)
+
+    def open(self, plan: DecidedPlan, first: int) -> None:
+        columns = [open_component(self._lake, column, plan) for column in plan.components[first:]]
+        self._reader.add(columns, blocks=plan.blocks[first:])
+
+    def close(self) -> None:
+        self._lake.close()
+
+
+class LiveCourse:
+    """A plan that is decided while it is read."""
+
+    def __init__(self, plan: DecidedPlan, source: Source, waiting: Waiting) -> None:
+        self.plan: DecidedPlan = plan
+        self._source = source
         self._waiting = waiting
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,13 +124,27 @@ class LiveCourse:
             self._check(position)
         try:
             while self.stop <= position:
-                found = self._next(decides)
+                found = self._waited() if decides else self._source.known(self.plan.decided)
                 if found is None:
                     break
                 self._take(found)
         finally:
-            self._lake.close()
+            self._source.close()
         return self.stop
+
+    def try_next(self) -> str | None:
+        """Decide once without waiting; returns a line that says what it needs where that cannot be."""
+        try:
+            found = self._source.decide(self.plan.decided)
+            if isinstance(found, str):
+                return found
+            self._take(found)
+        finally:
+            self._source.close()
+        return None
+
+    def _waited(self) -> Decided:
+        return wait_for_decision(lambda: self._source.decide(self.plan.decided), self._waiting)
 
     def _check(self, position: int) -> None:
         """Refuse what no run in turn asks for: it would be decided for good long before anything has come."""
@@ -104,15 +156,9 @@ class LiveCourse:
                 "mix with live components is decided as it is read, so it is read in turn; go on from the last checkpoint"
             )
 
-    def _next(self, decides: bool) -> Decided | None:
-        decided = self.plan.decided
-        return decide_next(self._lake, decided, self._waiting) if decides else next_decided(self._lake, decided)
-
     def _take(self, decided: Decided) -> None:
-        num_columns = len(self.plan.components)
         plan = decided_plan(decided)
         # Opened first: a course whose arrivals cannot be read does not move.
-        columns = [open_component(self._lake, column, plan) for column in plan.components[num_columns:]]
-        self._reader.add(columns, blocks=plan.blocks[num_columns:])
+        self._source.open(plan, len(self.plan.components))
         self.plan = plan
         self.__dict__.pop("order", None)

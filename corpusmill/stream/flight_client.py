@@ -19,9 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.flight as flight
 
+from corpusmill.mix.availability import Decided, Decision
+from corpusmill.mix.decided import DecidedPlan, decided_plan
 from corpusmill.mix.order import IntArray
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.block import Block, one_sequence
+from corpusmill.stream.course import FixedCourse, LiveCourse
+from corpusmill.stream.live import PATIENCE_SECONDS, Waiting, say_to_stderr
 from corpusmill.stream.loader import MixtureStream
 from corpusmill.stream.reader import Pieces, Tokens
 
@@ -47,15 +51,25 @@ def open_remote(
     world_size: int = 1,
     start: int = 0,
     patience_seconds: float = 60.0,
+    late_seconds: float = PATIENCE_SECONDS,
+    say: Callable[[str], None] = say_to_stderr,
 ) -> MixtureStream:
     """Return the stream of the mix that a server has, `grpc://host:port`; it waits so long for one that is away.
+
+    Of a mix with live components the server decides; a stream waits `late_seconds` for what has not come.
 
     Raises PermissionError where the token is not the server's, and ServerGoneError.
     """
     client = _Client(url, token=token, patience_seconds=patience_seconds)
     plan = Plan.from_json(client.plan())
     reader = RemoteReader(client, mix=f"{plan.mix}@{plan.version}")
-    return MixtureStream.over(plan, reader, rank=rank, world_size=world_size, start=start)
+    waiting = Waiting(patience_seconds=late_seconds, say=None if rank else say)
+    course = (
+        LiveCourse(decided_plan(Decided.of(plan)), _RemoteSource(client), waiting)
+        if plan.is_live
+        else FixedCourse(plan)
+    )
+    return MixtureStream.over(course, reader, rank=rank, world_size=world_size, start=start)
 
 
 class RemoteReader:
@@ -130,6 +144,31 @@ class RemoteReader:
                 del self._where[pair]
 
 
+class _RemoteSource:
+    """Decisions as the server has them, or makes them when it is asked for more; what arrived is read there."""
+
+    def __init__(self, client: "_Client") -> None:
+        self._client = client
+
+    def known(self, decided: Decided) -> Decided | None:
+        found = self._asked(decided, decides=False)
+        return None if isinstance(found, str) else found
+
+    def decide(self, decided: Decided) -> Decided | str:
+        return self._asked(decided, decides=True)
+
+    def _asked(self, decided: Decided, *, decides: bool) -> Decided | str:
+        answer = self._client.decisions(decided, decides=decides)
+        if isinstance(answer, str):
+            return answer
+        for decision in answer:
+            decided = decided.after(decision)
+        return decided
+
+    def open(self, plan: DecidedPlan, first: int) -> None: ...
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class _Chunk:
     pairs: list[Pair]
@@ -162,6 +201,18 @@ class _Client:
         [answer] = self._ask(lambda client, options: list(client.do_action("plan", options)))
         found: dict[str, Any] = json.loads(answer.body.to_pybytes())
         return found
+
+    def decisions(self, decided: Decided, *, decides: bool) -> list[Decision] | str:
+        """Return the decisions after those that are known, or why there are none."""
+        asked = {
+            "mix": f"{decided.plan.mix}@{decided.plan.version}",
+            "number": len(decided.decisions),
+            "decides": decides,
+        }
+        action = flight.Action("decisions", json.dumps(asked).encode())
+        [answer] = self._ask(lambda client, options: list(client.do_action(action, options)))
+        said = json.loads(answer.body.to_pybytes())
+        return said["none"] if "none" in said else [Decision.from_json(one) for one in said["decisions"]]
 
     def fetch(self, mix: str, pairs: Sequence[Pair], *, pieces: bool = False) -> pa.Table:
         """Return a row for each (component, index)."""

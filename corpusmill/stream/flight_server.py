@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from corpusmill.lake.store import LakeSettings
+from corpusmill.stream.course import LiveCourse
 from corpusmill.stream.loader import MixtureStream
 
 MOST_SEQUENCES = 4_096
@@ -77,16 +78,39 @@ class MixtureServer(flight.FlightServerBase):
         self._reading = threading.Lock()
 
     def do_action(self, context: Any, action: flight.Action) -> list[flight.Result]:
-        """Return the plan as JSON, for the action `plan`."""
-        if action.type != "plan":
-            raise flight.FlightServerError(f"wanted the action plan, got {action.type!r}")
-        return [flight.Result(json.dumps(self._stream.plan.to_json()).encode())]
+        """Return JSON: for the action `plan` the plan, for `decisions` those about live components from a number on.
+
+        With `decides` the next one is made where there is none; `none` says what it needs.
+        """
+        if action.type == "plan":
+            return [flight.Result(json.dumps(self._stream.whole_plan.to_json()).encode())]
+        if action.type != "decisions":
+            raise flight.FlightServerError(f"wanted the action plan or decisions, got {action.type!r}")
+        try:
+            said = self._decisions(**json.loads(action.body.to_pybytes()))
+        except (ValueError, TypeError) as error:
+            raise flight.FlightServerError(str(error)) from error
+        return [flight.Result(json.dumps(said).encode())]
+
+    def _decisions(self, *, mix: str, number: int, decides: bool) -> dict[str, Any]:
+        if mix != self._stream.mix:
+            raise ValueError(f"wanted mix {mix}, this server has {self._stream.mix}; start one for it")
+        course = self._stream.course
+        if not isinstance(course, LiveCourse):
+            raise ValueError(f"mix {mix} has no live components")
+        with self._reading:
+            course.reach(self._stream.num_positions, decides=False)
+            lacking = course.try_next() if decides and number >= len(course.plan.decided.decisions) else None
+            made = course.plan.decided.decisions[number:]
+        if made:
+            return {"decisions": [one.to_json() for one in made]}
+        return {"none": lacking or "nothing more is decided"}
 
     def do_get(self, context: Any, ticket: flight.Ticket) -> flight.RecordBatchStream:
         """Return a row for each sequence of a ticket, in its order."""
         try:
-            components, indexes, is_pieces = self._asked(ticket)
             with self._reading:
+                components, indexes, is_pieces = self._asked(ticket)
                 found = self._pieces(components, indexes) if is_pieces else self._tokens(components, indexes)
         except ValueError as error:
             raise flight.FlightServerError(str(error)) from error
@@ -109,6 +133,9 @@ class MixtureServer(flight.FlightServerBase):
         return components, indexes, bool(asked.get("pieces"))
 
     def _check(self, component: int, index: int) -> None:
+        if component >= len(self._stream.plan.components):
+            # Another server may have told of what arrived.
+            self._stream.course.reach(self._stream.num_positions, decides=False)
         held = self._stream.plan.components
         if not 0 <= component < len(held) or not 0 <= index < held[component].num_sequences:
             raise ValueError(f"mix {self._stream.mix} has no sequence {index} of component {component}")

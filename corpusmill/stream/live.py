@@ -68,29 +68,34 @@ def next_decided(lake: Lake, decided: Decided) -> Decided | None:
         return None
 
 
-def decide_next(lake: Lake, decided: Decided, waiting: Waiting) -> Decided:
-    """Return what stands with the next decision, whoever makes it; waits for what it needs.
+def decide_once(lake: Lake, decided: Decided) -> Decided | str:
+    """Return what stands with the next decision, whoever makes it, or a line that says what it needs.
 
-    Raises ComponentLateError, and ValueError for partitions that do not fit the plan.
+    Raises ValueError for partitions that do not fit the plan.
     """
-    began = time.monotonic()
-    told, pause_seconds = float("-inf"), _FIRST_PAUSE_SECONDS
     while (found := next_decided(lake, decided)) is None:
         arrivals, snapshots = _look(lake, decided)
         made = decide(decided, arrivals, snapshots)
-        if isinstance(made, Decision):
-            _keep(lake, decided.plan, made)
-            continue
+        if isinstance(made, Short):
+            return _waits(decided, made)
+        _keep(lake, decided.plan, made)
+    return found
+
+
+def wait_for_decision(decide_now: Callable[[], Decided | str], waiting: Waiting) -> Decided:
+    """Call until it gives what is decided instead of a line that says what is missing; raises ComponentLateError."""
+    began = time.monotonic()
+    told, pause_seconds = float("-inf"), _FIRST_PAUSE_SECONDS
+    while isinstance(found := decide_now(), str):
         waited = time.monotonic() - began
-        line = _waits(decided, made)
         if waited >= waiting.patience_seconds:
             raise ComponentLateError(
-                f"{line}. It did not come in {waiting.patience_seconds:g} s: materialize more partitions of it and go on from "
-                "the checkpoint, or raise patience_seconds"
+                f"{found}. It did not come in {waiting.patience_seconds:g} s: materialize more partitions of it and go on "
+                "from the checkpoint, or raise patience_seconds"
             )
         if waiting.say and waited - told >= _SECONDS_A_LINE:
             told = waited
-            waiting.say(f"{line}; waiting since {waited:.0f} s, {waiting.patience_seconds:g} s at most")
+            waiting.say(f"{found}; waiting since {waited:.0f} s, {waiting.patience_seconds:g} s at most")
         time.sleep(min(pause_seconds, waiting.patience_seconds - waited))
         pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
     return found

@@ -17,7 +17,7 @@ from corpusmill.mix.decided import DecidedPlan
 from corpusmill.mix.order import IntArray, Located
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.block import write_rows
-from corpusmill.stream.course import Course, FixedCourse, LiveCourse
+from corpusmill.stream.course import Course, FixedCourse, LakeSource, LiveCourse
 from corpusmill.stream.erased import ErasedError, check_whole
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
@@ -111,23 +111,20 @@ class MixtureStream:
         reader = SequenceReader(lake.store, components, blocks=plan.blocks, cache_bytes=cache_bytes)
         self.reader: Reader = reader
         waiting = Waiting(patience_seconds=patience_seconds, say=None if rank else say)
-        self._course: Course = (
-            LiveCourse(lake, plan, reader, waiting) if isinstance(plan, DecidedPlan) else FixedCourse(plan)
+        self.course: Course = (
+            LiveCourse(plan, LakeSource(lake, reader), waiting) if isinstance(plan, DecidedPlan) else FixedCourse(plan)
         )
         self._position = 0
         self.seek(start)
 
     @classmethod
-    def over(cls, plan: Plan, reader: Reader, *, rank: int = 0, world_size: int = 1, start: int = 0) -> "MixtureStream":
-        """Return the stream of a plan whose sequences a reader gives that is not the lake's."""
+    def over(
+        cls, course: Course, reader: Reader, *, rank: int = 0, world_size: int = 1, start: int = 0
+    ) -> "MixtureStream":
+        """Return the stream of a course whose sequences a reader gives that is not the lake's."""
         _check_rank(rank, world_size)
-        if plan.is_live:
-            raise ValueError(
-                f"mix {plan.mix}@{plan.version} has live components, of which ranks decide in the lake; open it there, with "
-                "MixtureStream"
-            )
         stream = cls.__new__(cls)
-        stream._course, stream.rank, stream.world_size, stream.reader = FixedCourse(plan), rank, world_size, reader
+        stream.course, stream.rank, stream.world_size, stream.reader = course, rank, world_size, reader
         stream._position = 0
         stream.seek(start)
         return stream
@@ -135,12 +132,12 @@ class MixtureStream:
     @property
     def plan(self) -> Plan:
         """The plan; of one with live components, what is decided of it so far (`corpusmill.mix.decided`)."""
-        return self._course.plan
+        return self.course.plan
 
     @property
     def whole_plan(self) -> Plan:
         """The plan from its first position to its last, whatever is decided of it."""
-        return self._course.whole
+        return self.course.whole
 
     @property
     def mix(self) -> str:
@@ -150,7 +147,7 @@ class MixtureStream:
     @property
     def num_positions(self) -> int:
         """Length of the global sequence."""
-        return self._course.whole.num_positions
+        return self.course.whole.num_positions
 
     @property
     def position(self) -> int:
@@ -175,7 +172,7 @@ class MixtureStream:
     def __iter__(self) -> Iterator[Sample]:
         while self._position + self.rank < self.num_positions:
             first = self._position + self.rank
-            end = self._course.reach(first)
+            end = self.course.reach(first)
             self.expect(range(first, min(self._position + HORIZON * self.world_size, end), self.world_size))
             stop = min(self._position + LOOKAHEAD * self.world_size, end)
             for sample in self._samples(range(first, stop, self.world_size)):
@@ -201,17 +198,17 @@ class MixtureStream:
         Of a mix with live components only what is decided already.
         """
         asked = self._within(positions)
-        found = self._course.order.locate(asked[asked < self._course.stop])
+        found = self.course.order.locate(asked[asked < self.course.stop])
         self.reader.expect(found.component_T.tolist(), found.index_T.tolist())
 
     def provenance(self, position: int) -> Provenance:
         """Return where the sequence at a position came from; raises ValueError for one that is not decided."""
         asked = self._within([position])
-        if (stop := self._course.reach(position, decides=False)) <= position:
+        if (stop := self.course.reach(position, decides=False)) <= position:
             raise ValueError(
                 f"the first {stop:,} positions of mix {self.mix} are decided, got {position}; no run has read it"
             )
-        found = self._course.order.locate(asked)
+        found = self.course.order.locate(asked)
         number, index = int(found.component_T[0]), int(found.index_T[0])
         component = self.plan.components[number]
         pieces = self.reader.read_pieces(number, index)
@@ -250,8 +247,8 @@ class MixtureStream:
     def _located(self, asked: IntArray) -> Located:
         """Return where the sequences at these positions are, once it is decided."""
         if asked.size:
-            self._course.reach(int(asked.max()))
-        return self._course.order.locate(asked)
+            self.course.reach(int(asked.max()))
+        return self.course.order.locate(asked)
 
     def _samples(self, positions: Sequence[int]) -> Iterator[Sample]:
         asked = self._within(positions)

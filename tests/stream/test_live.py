@@ -1,6 +1,7 @@
 """Mixes read while a component is still being made: real commits meanwhile, ranks that race, kills, partitions made again."""
 
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -284,12 +285,35 @@ def test_a_checkpoint_goes_on_with_other_ranks_and_workers(live, num_workers):
     assert [rest[position] for position in sorted(rest)] == padded[20 : 20 + len(rest)]
 
 
-def test_ranks_without_the_lake_are_told(live):
+def test_ranks_without_the_lake_read_the_same_from_servers(live):
+    """Two servers of one mix: what one of them decides with one rank, the other one knows of, also a reopened stream."""
+    commit_synth(live, "s1", range(6))
     with (
         MixtureServer(MixtureStream(live.settings, "demo")) as server,
-        pytest.raises(ValueError, match="has live components, of which ranks decide in the lake; open it there"),
+        MixtureServer(MixtureStream(live.settings, "demo")) as other,
     ):
-        open_remote(f"grpc://127.0.0.1:{server.port}", patience_seconds=5)
+        urls = [f"grpc://127.0.0.1:{one.port}" for one in (server, other)]
+        first, second = (open_remote(url, rank=rank, world_size=2) for rank, url in enumerate(urls))
+        begun = [pickle.loads(pickle.dumps(first)), second]
+        given = [sample for stream in begun for sample in spelled(islice(stream, 20))]
+        commit_synth(live, "s2", range(6, 40))
+        given += [sample for stream in begun for sample in spelled(stream)]
+        assert sorted(given) == by_ranks(live, 1)
+        assert first.read([30])[0].tokens.tolist() == sorted(given)[30][-1]
+        at = next(position for position, component, *_ in sorted(given) if component == "synth+1")
+        assert first.provenance(at).pieces[0].doc_id.startswith("c3-")
+
+
+def test_a_rank_without_the_lake_waits_as_one_with_it(small_lake):
+    make_live(small_lake, lenders=())
+    said: list[str] = []
+    with MixtureServer(MixtureStream(small_lake.settings, "demo")) as server:
+        stream = open_remote(f"grpc://127.0.0.1:{server.port}", late_seconds=0.1, say=said.append)
+        with pytest.raises(
+            ComponentLateError, match=r"0 of 40 sequences of tokenized/synth/sequences came so far\. It did"
+        ):
+            list(stream)
+    assert len(said) == 1
 
 
 def test_plan_and_report_are_made_by_their_tasks(tmp_path):
