@@ -135,3 +135,18 @@ def test_work_on_a_partition_is_ended_and_what_it_left_is_deleted_however_young(
     lake.commit(attempts["q"], [])
     assert lake.read(TABLE)["doc_id"].to_pylist() == ["a"]
     assert lake.clear([(TABLE, "p")], now=now)["attempts_ended"] == 0
+
+
+@pytest.mark.s3
+def test_on_s3_a_row_is_emptied_and_every_version_told(s3_root, s3_server, tmp_path):
+    store = StoreSettings(root=s3_root, endpoint=s3_server.endpoint)
+    lake = Lake(LakeSettings(store=store, catalog=f"sqlite:///{tmp_path / 'catalog.db'}"))
+    first = put(lake, "p", "a", "b").snapshot_id
+    put(lake, "p", "n")
+    [old] = lake.files(TABLE, ["p"], snapshot_id=first)
+    assert empty(lake, old.path, "a") == 1 and lake.restate(TABLE, ["p"]) == 2
+    [told] = lake.files(TABLE, ["p"], snapshot_id=first)
+    assert told.num_bytes == lake.store.size(old.path)
+    assert lake.read(TABLE, snapshot_id=first)["url"].to_pylist() == [None, "https://b/"]
+    assert load_table(lake.catalog, TABLE).scan(snapshot_id=first).to_arrow()["text"].to_pylist()[0] == ""
+    lake.close()
