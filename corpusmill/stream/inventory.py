@@ -64,9 +64,15 @@ def tag_components(lake: Lake, plan: Plan) -> None:
 
 
 def tag_plan(lake: Lake, plan: Plan) -> None:
-    """Tag the committed plan itself, so that `name@version` can be opened when the mix has a newer one."""
+    """Tag the committed plan itself, so that `name@version` can be opened when the mix has a newer one.
+
+    Where a newer one was committed meanwhile, no version of the table is tagged: the tag would name the wrong plan.
+    """
     state = lake.partition(PLAN_TABLE, plan.mix)
-    if state is not None and plan_tag(plan) not in lake.tags(PLAN_TABLE):
+    if state is None or plan_tag(plan) in lake.tags(PLAN_TABLE):
+        return
+    rows = lake.read(PLAN_TABLE, partitions=[plan.mix], snapshot_id=state.snapshot_id, allow_failed_gate=True)
+    if plan_from_table(rows, mix=plan.mix).version == plan.version:
         lake.tag(PLAN_TABLE, plan_tag(plan), state.snapshot_id)
 
 
@@ -105,4 +111,9 @@ def read_plan(lake: Lake, mix: str) -> Plan:
         rows = lake.read(PLAN_TABLE, partitions=[name], snapshot_id=tagged)
     except TableMissingError as error:
         raise ValueError(f"version {version!r} of mix {name!r} can no longer be read: {error}") from error
-    return plan_from_table(rows, mix=name)
+    found = plan_from_table(rows, mix=name)
+    if found.version != version:
+        raise ValueError(
+            f"what is tagged as version {version!r} of mix {name!r} is version {found.version!r}; open that one"
+        )
+    return found

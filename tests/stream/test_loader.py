@@ -21,7 +21,7 @@ from corpusmill.mix.plan import Amendment
 from corpusmill.mix.report import realise
 from corpusmill.stream import loader
 from corpusmill.stream.index import ComponentChangedError, open_components, read_token_counts
-from corpusmill.stream.inventory import PLAN_TABLE, read_inventory, read_plan
+from corpusmill.stream.inventory import PLAN_TABLE, plan_tag, read_inventory, read_plan, tag_plan
 from corpusmill.stream.loader import MixtureStream, Piece, Provenance
 from corpusmill.stream.reader import AHEAD
 from tests.stream.conftest import LENGTH, sequence_row
@@ -319,6 +319,22 @@ def test_an_old_version_replays_after_a_new_plan(demo):
         match=rf"the checkpoint is of mix {old.mix} at position 129, the stream of {new.mix}; open the stream",
     ):
         new.load_state_dict(old.state_dict())
+
+
+def test_a_version_is_tagged_as_itself_or_not_at_all(demo):
+    """A plan that another one overtook before it was tagged; and a tag that names another plan, as one was made by hand."""
+    old = read_plan(demo.lake, "demo")
+    overtaken = replace(old, seed=7)
+    new = demo.plan({"web": 0.5, "code": 0.5}, seed=6)
+    tag_plan(demo.lake, overtaken)
+    with pytest.raises(ValueError, match=f"mix 'demo' has no version '{overtaken.version}'"):
+        read_plan(demo.lake, f"demo@{overtaken.version}")
+    demo.lake.tag(PLAN_TABLE, plan_tag(overtaken), demo.lake.snapshot_id(PLAN_TABLE))
+    with pytest.raises(
+        ValueError, match=f"what is tagged as version '{overtaken.version}' .* is version '{new.version}'"
+    ):
+        read_plan(demo.lake, f"demo@{overtaken.version}")
+    assert read_plan(demo.lake, f"demo@{old.version}") == old
 
 
 def test_a_stream_for_another_rank_shares_what_is_open_and_moves_alone(demo):
