@@ -1,13 +1,15 @@
 """Neighbouring sequences of a component in memory: one request a file, the tokens decoded into one array.
 
-What Arrow alone reads (see `corpusmill.lake.list_pages`), Arrow reads. Memory: the block, its bytes as they lie in the file
-while they are decoded, and one row group at each end of which only a part is kept.
+What Arrow alone reads (see `corpusmill.lake.list_pages`), Arrow reads. Memory: the block, for each thread the bytes of the
+largest block as they lie in the file, and one row group at each end of which only a part is kept.
 
 Legend: R = sequences of the block, B = sequences of a batch, L = sequence length, K = blocks of a batch.
 """
 
 import functools
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -24,6 +26,10 @@ from corpusmill.mix.order import IntArray
 from corpusmill.stream.index import ColumnChunk, RowGroup, read_row_groups, unreadable
 
 Tokens = Numbers
+_ROOM_STEP = 1 << 10
+"""Tokens by which room for them grows: blocks of almost the same size can follow one another in it."""
+_scratch = threading.local()
+
 Part = tuple[RowGroup, int, int]
 """Rows of a row group, from a first to behind a last."""
 
@@ -75,10 +81,16 @@ def write_rows(blocks: Sequence[Block], block_B: IntArray, row_B: IntArray, rows
     return empty if empty >= 0 else None
 
 
-def read_block(store: Store, parts: Sequence[Part]) -> Block:
-    """Return the sequences of row groups that follow one another; a damaged file raises ComponentChangedError naming it."""
-    found = [_read_file(store, list(held)) for _, held in groupby(parts, key=lambda part: part[0].path)]
-    block = Block(tokens=_join([block.tokens for block in found]), lengths=_join([block.lengths for block in found]))
+def read_block(store: Store, parts: Sequence[Part], *, spare: list[Tokens] | None = None) -> Block:
+    """Return the sequences of row groups that follow one another; a damaged file raises ComponentChangedError naming it.
+
+    `spare` are arrays that nobody uses any more, of which one may be taken for the tokens.
+    """
+    spare = [] if spare is None else spare
+    found = [_read_file(store, list(held), spare) for _, held in groupby(parts, key=lambda part: part[0].path)]
+    block = found[0]
+    if len(found) > 1:
+        block = Block(tokens=_join([one.tokens for one in found]), lengths=_join([one.lengths for one in found]))
     for held in (block.tokens, block.lengths):
         held.values_V.flags.writeable = False
     return block
@@ -122,11 +134,25 @@ def _write_rows(addresses_K4: Any, block_B: Any, row_B: Any, rows_2BL: Any) -> t
     return longest, empty
 
 
-def _read_file(store: Store, parts: Sequence[Part]) -> Block:
+def spare_array(block: Block) -> Tokens | None:
+    """Return the memory of a block's tokens; it may be used again when `sys.getrefcount` says that nothing else holds it."""
+    return block.tokens.values_V.base
+
+
+def _room(size: int, spare: list[Tokens]) -> Tokens:
+    """Return an array: memory that was used before, for the first touch of a new page costs more than decoding into it."""
+    with suppress(IndexError):
+        held = spare.pop()
+        if len(held) >= size:
+            return held[:size]
+    return np.empty(-(-size // _ROOM_STEP) * _ROOM_STEP, np.int32)[:size]
+
+
+def _read_file(store: Store, parts: Sequence[Part], spare: list[Tokens]) -> Block:
     groups = [group for group, _, _ in parts]
     if all(group.tokens.codec and group.lengths.codec for group in groups):
         try:
-            return _decode_file(store, parts)
+            return _decode_file(store, parts, spare)
         except UnusualPagesError:
             pass
         except (OSError, pa.ArrowInvalid) as error:
@@ -136,12 +162,11 @@ def _read_file(store: Store, parts: Sequence[Part]) -> Block:
     return Block(tokens=_lists(rows["tokens"]), lengths=_lists(rows["lengths"]))
 
 
-def _decode_file(store: Store, parts: Sequence[Part]) -> Block:
+def _decode_file(store: Store, parts: Sequence[Part], spare: list[Tokens]) -> Block:
     first, last = parts[0][0], parts[-1][0]
     begin = min(first.tokens.begin, first.lengths.begin)
     end = max(chunk.begin + chunk.num_bytes for chunk in (last.tokens, last.lengths))
-    with store.open_input(first.path) as source:
-        raw = np.frombuffer(source.read_at(end - begin, begin), np.uint8)
+    raw = _read(store, first.path, begin, end)
 
     def decode(group: RowGroup, chunk: ColumnChunk, out: Numbers | None = None) -> Lists:
         held = raw[chunk.begin - begin : chunk.begin - begin + chunk.num_bytes]
@@ -149,7 +174,7 @@ def _decode_file(store: Store, parts: Sequence[Part]) -> Block:
 
     lengths = _join([_cut(decode(group, group.lengths), start, stop) for group, start, stop in parts])
     starts_R = np.concatenate([[0], np.cumsum(lengths.values_V, dtype=np.int64)])[lengths.starts_R]
-    tokens = np.empty(starts_R[-1], np.int32)
+    tokens = _room(int(starts_R[-1]), spare)
     at = row = 0
     for group, start, stop in parts:
         is_whole = stop - start == group.num_rows
@@ -164,6 +189,20 @@ def _decode_file(store: Store, parts: Sequence[Part]) -> Block:
     return Block(tokens=Lists(values_V=tokens, starts_R=starts_R), lengths=lengths)
 
 
+def _read(store: Store, path: str, begin: int, end: int) -> Any:
+    """Return bytes of a file, in memory that the thread's next reading uses again."""
+    if len(getattr(_scratch, "bytes", b"")) < end - begin:
+        _scratch.bytes = np.empty(end - begin, np.uint8)
+    raw = _scratch.bytes[: end - begin]
+    with store.open_input(path) as source:
+        source.seek(begin)
+        num_read = source.readinto(raw.data)
+    if num_read != end - begin:
+        raise OSError(f"wanted {end - begin:,} bytes from byte {begin:,} on, got {num_read:,}")
+    raw.flags.writeable = False
+    return raw
+
+
 def _cut(lists: Lists, start: int, stop: int) -> Lists:
     begin, end = lists.starts_R[start], lists.starts_R[stop]
     return Lists(values_V=lists.values_V[begin:end], starts_R=lists.starts_R[start : stop + 1] - begin)
@@ -171,8 +210,6 @@ def _cut(lists: Lists, start: int, stop: int) -> Lists:
 
 def _join(lists: Sequence[Lists]) -> Lists:
     """Return the rows of all, in memory of their own: a slice would keep its row group alive."""
-    if len(lists) == 1 and lists[0].values_V.base is None:
-        return lists[0]
     ends = np.cumsum([0, *(len(held.values_V) for held in lists)])
     starts = [held.starts_R[:-1] + end for held, end in zip(lists, ends.tolist(), strict=False)]
     return Lists(

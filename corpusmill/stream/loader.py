@@ -15,6 +15,7 @@ from corpusmill.lake.store import LakeSettings
 from corpusmill.lake.tables import Lake
 from corpusmill.mix.decided import DecidedPlan
 from corpusmill.mix.order import IntArray, Located
+from corpusmill.mix.permutation import GROUP_BLOCKS
 from corpusmill.mix.plan import Plan
 from corpusmill.stream.block import write_rows
 from corpusmill.stream.course import Course, FixedCourse, LakeSource, LiveCourse
@@ -25,6 +26,9 @@ from corpusmill.stream.live import PATIENCE_SECONDS, Waiting, say_to_stderr, sta
 from corpusmill.stream.reader import Reader, SequenceReader, Tokens
 
 CACHE_BYTES = 512 << 20
+"""The most that is kept unless more is asked for."""
+_ROW_BYTES = 64
+"""Of a sequence, beside its tokens."""
 LOOKAHEAD = 1024
 """Samples after which a stream looks again at what comes."""
 HORIZON = 4 * LOOKAHEAD
@@ -88,7 +92,7 @@ class MixtureStream:
         rank: int = 0,
         world_size: int = 1,
         start: int = 0,
-        cache_bytes: int = CACHE_BYTES,
+        cache_bytes: int | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
         say: Callable[[str], None] = say_to_stderr,
         allow_erased: bool = False,
@@ -108,7 +112,8 @@ class MixtureStream:
         if not allow_erased:
             check_whole(plan, components, start)
         self.rank, self.world_size = rank, world_size
-        reader = SequenceReader(lake.store, components, blocks=plan.blocks, cache_bytes=cache_bytes)
+        held = _cache_bytes(plan) if cache_bytes is None else cache_bytes
+        reader = SequenceReader(lake.store, components, blocks=plan.blocks, cache_bytes=held)
         self.reader: Reader = reader
         waiting = Waiting(patience_seconds=patience_seconds, say=None if rank else say)
         self.course: Course = (
@@ -284,6 +289,17 @@ class MixtureStream:
                 f"mix {self.mix} has positions 0 to {self.num_positions - 1}, got {given.min()} to {given.max()}"
             )
         return given.astype(np.int64)
+
+
+def _cache_bytes(plan: Plan) -> int:
+    """Return what the order turns to at once, and one more block of each component, if that is not too much.
+
+    To how many pieces of a live component it will turn is not known yet.
+    """
+    if isinstance(plan, DecidedPlan):
+        return CACHE_BYTES
+    block_bytes = plan.block_sequences * (4 * plan.sequence_length + _ROW_BYTES)
+    return min(CACHE_BYTES, (GROUP_BLOCKS + 1) * len(plan.components) * block_bytes)
 
 
 def _check_rank(rank: int, world_size: int) -> None:

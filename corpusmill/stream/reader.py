@@ -7,6 +7,7 @@ decoded, and the blocks of a batch while it is made.
 """
 
 import os
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +18,7 @@ import numpy as np
 
 from corpusmill.lake.store import Store
 from corpusmill.mix.order import IntArray
-from corpusmill.stream.block import Block, Tokens, read_block
+from corpusmill.stream.block import Block, Tokens, read_block, spare_array
 from corpusmill.stream.index import ComponentIndex, read_row_group
 
 AHEAD = 4
@@ -64,6 +65,7 @@ class SequenceReader:
         self._coming: deque[tuple[int, int]] = deque()
         self._loading: dict[tuple[int, int], Future[Block]] = {}
         self._threads: ThreadPoolExecutor | None = None
+        self._spare: list[Tokens] = []
         self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,7 +123,7 @@ class SequenceReader:
         loading = self._loading.pop((component, number), None)
         block = loading.result() if loading else self._load(component, number)
         while self._blocks and self._held_bytes + block.num_bytes > self._cache_bytes:
-            self._held_bytes -= self._blocks.popitem(last=False)[1].num_bytes
+            self._evict()
         self._blocks[component, number] = block
         self._held_bytes += block.num_bytes
         self._load_ahead()
@@ -130,6 +132,15 @@ class SequenceReader:
     def _begin_anew_if_forked(self) -> None:
         if self._process != os.getpid():
             self.__dict__.update(_fresh(), _process=os.getpid())
+
+    def _evict(self) -> None:
+        block = self._blocks.popitem(last=False)[1]
+        self._held_bytes -= block.num_bytes
+        array = spare_array(block)
+        del block
+        # Held by this name and the call only: no batch or sample is in it.
+        if array is not None and len(self._spare) < AHEAD and sys.getrefcount(array) == 2:
+            self._spare.append(array)
 
     def _load_ahead(self) -> None:
         while self._coming and len(self._loading) < AHEAD:
@@ -142,9 +153,10 @@ class SequenceReader:
         index = self._components[component]
         start = number * self._block_sizes[component]
         stop = min(start + self._block_sizes[component], index.num_sequences)
-        return read_block(self._store, list(index.overlapping(start, stop)))
+        return read_block(self._store, list(index.overlapping(start, stop)), spare=self._spare)
 
 
 def _fresh() -> dict[str, Any]:
     """Return the state of a reader that has read nothing yet."""
-    return {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}, "_threads": None}
+    nothing = {"_blocks": OrderedDict(), "_held_bytes": 0, "_coming": deque(), "_loading": {}}
+    return {**nothing, "_threads": None, "_spare": []}

@@ -96,6 +96,17 @@ def test_the_cache_is_bounded(demo):
         assert stream.reader._held_bytes <= 300 and blocks
 
 
+def test_memory_of_blocks_is_used_again_but_never_while_a_sample_is_in_it(demo):
+    whole = spelled(MixtureStream(demo.settings, "demo"))
+    stream = MixtureStream(demo.settings, "demo", cache_bytes=200)
+    kept = list(stream)
+    assert spelled(kept) == whole
+    assert not stream.reader._spare
+    other = MixtureStream(demo.settings, "demo", cache_bytes=600)
+    assert spelled(other) == whole
+    assert 0 < len(other.reader._spare) <= AHEAD
+
+
 def test_blocks_are_loaded_before_they_are_asked_for_and_not_too_many(demo):
     """What was loaded ahead is there when its file no longer is; what was not names the file, when it is read."""
     whole, stream = spelled(MixtureStream(demo.settings, "demo")), MixtureStream(demo.settings, "demo")
