@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from corpusmill.document import COMPLETIONS
 from corpusmill.synthesize.asking import Answer, Failed
 
 HELD_BYTES = 32 << 20
+_ALONE = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +84,10 @@ class AnswerStore:
         self._folder = folder
         self._num_mapped = 0
         self._held_bytes = 0
+        self._failed: list[Mapping[str, Any]] = []
+        """Rows of what failed by itself, in no wave."""
         self._place: dict[str, tuple[int, int]] = {}
+        """Number of the wave, or _ALONE, and the row in it."""
         self._num_failures: Counter[str] = Counter()
         self._answered: set[str] = set()
         for wave in waves:
@@ -111,6 +116,14 @@ class AnswerStore:
             self._waves[self._num_mapped :] = mapped
             self._num_mapped, self._held_bytes = len(self._waves), 0
 
+    def add_failure(self, row: Mapping[str, Any]) -> None:
+        """Take in one failure, as the COMPLETIONS columns that it has."""
+        request_id = row["request_id"]
+        if request_id not in self._answered:
+            self._place[request_id] = (_ALONE, len(self._failed))
+            self._failed.append(row)
+            self._num_failures[request_id] += 1
+
     @property
     def num_known(self) -> int:
         """How many asks anything came back for."""
@@ -121,6 +134,8 @@ class AnswerStore:
         if request_id not in self._place:
             return None
         number, row = self._place[request_id]
+        if number == _ALONE:
+            return Failed(reason=self._failed[row]["failure"])
         wave = self._waves[number]
         if request_id not in self._answered:
             return Failed(reason=wave["failure"][row].as_py())
@@ -129,7 +144,7 @@ class AnswerStore:
     def spent(self, request_ids: Iterable[str]) -> "Spent":
         """Return what the answers to these ids took."""
         places = [self._place[request_id] for request_id in set(request_ids) if request_id in self._place]
-        took = [(self._waves[number], row) for number, row in places]
+        took = [(self._waves[number], row) for number, row in places if number != _ALONE]
         return Spent(
             prompt_tokens=sum(wave["prompt_tokens"][row].as_py() or 0 for wave, row in took),
             completion_tokens=sum(wave["completion_tokens"][row].as_py() or 0 for wave, row in took),
@@ -155,8 +170,10 @@ class AnswerStore:
         for wave in self._waves:
             starts.append(starts[-1] + len(wave))
         ids = [request_id for request_id in steps if request_id in self._place]
+        # Those that failed alone come last: _ALONE is -1, and so the last of `starts` is theirs.
         rows = [starts[number] + row for number, row in (self._place[request_id] for request_id in ids)]
-        everything = pa.concat_tables([COMPLETIONS.empty_table(), *self._waves])
+        failed = pa.Table.from_pylist(self._failed, schema=COMPLETIONS)
+        everything = pa.concat_tables([COMPLETIONS.empty_table(), *self._waves, failed])
         taken = everything.take(pa.array(rows, pa.int64()))
         step = pa.array([steps[request_id] for request_id in ids], pa.string())
         return taken.set_column(COMPLETIONS.get_field_index("step"), COMPLETIONS.field("step"), step)

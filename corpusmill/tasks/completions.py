@@ -11,7 +11,7 @@ What is not asked for either has a row with that failure, which no run takes for
 """
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import Any
@@ -69,6 +69,8 @@ def run(job: Job, attempt: Attempt) -> Outcome:
     with asking:
         steps = asking.ask(requests)
     completions = answers.table(steps)
+    num_asked, num_reused = len(asking.asked), len(_asked_only(completions)) - len(asking.asked)
+    job.report(f"{num_reused} answers stand, {num_asked} asked", {"reused": num_reused, "asked": num_asked})
     watch, budgets = asking.supervision, asking.budgets
     with partition_writer(job, attempt, name="completions") as writer:
         writer.write(completions)
@@ -76,7 +78,9 @@ def run(job: Job, attempt: Attempt) -> Outcome:
         files=writer.files,
         counts=_counts(completions, num_reached=len(steps)),
         metrics={
-            **_metrics(completions, num_asked=len(asking.asked), device_seconds=asking.device_seconds),
+            "requests_asked": num_asked,
+            "requests_reused": num_reused,
+            **_metrics(completions, device_seconds=asking.device_seconds),
             "engine_settings": engine_label(job.settings),
         },
         tables={
@@ -124,6 +128,7 @@ class _Asking:
         self._stack = ExitStack()
         self._num_waves = 0
         self._unasked: dict[str, str] = {}
+        self._level: pa.Array | None = None
         is_watched = "supervision" in job.parameters and not isinstance(self._recipe.generator, FunctionGenerator)
         watched = Supervised(
             job=job, attempt=attempt, recipe=self._recipe, tools=self._tools, answers=answers, find=self._find
@@ -193,20 +198,34 @@ class _Asking:
                 yield self._run(opened, is_simpler=chosen == "simpler")
 
     def _opened(self, requests: pa.Table) -> Iterator[Opened]:
-        """Yield the requests with their seeds, in the order of asking: those of the highest priority first."""
-        generator = self._recipe.generator
-        levels = priorities(generator)
+        """Yield the requests with their seeds, in the order of asking: those of the highest priority first.
+
+        Where priorities differ, the first pass over the seeds finds which each has; later ones open their own alone.
+        """
+        levels = priorities(self._recipe.generator)
         for level in levels:
-            reader = SeedReader(self._job.lake.store, requests)
-            is_ours = True
-            for start in range(0, len(requests), _OPENED_ROWS):
-                ours = requests.slice(start, _OPENED_ROWS)
-                for opened in open_requests(ours, reader.seeds(ours), self._recipe, self._tools):
-                    if len(levels) > 1 and opened.request["chunk"] == 0:
-                        entered = entered_queue(generator, opened.material)
-                        is_ours = level == (levels[-1] if entered is None else entered.priority)
-                    if is_ours:
-                        yield opened
+            if self._level is None:
+                yield from self._read_first(requests, levels)
+            else:
+                yield from self._read(requests.filter(pc.equal(self._level, level)))
+
+    def _read_first(self, requests: pa.Table, levels: Sequence[int]) -> Iterator[Opened]:
+        """Yield the requests of the first level, and note which each is of: that of the queue that its document enters."""
+        found: list[int] = []
+        for opened in self._read(requests):
+            if opened.request["chunk"] == 0 or not found:
+                entered = entered_queue(self._recipe.generator, opened.material) if len(levels) > 1 else None
+                level = levels[-1] if entered is None else entered.priority
+            found.append(level)
+            if level == levels[0]:
+                yield opened
+        self._level = pa.array(found, pa.int64())
+
+    def _read(self, requests: pa.Table) -> Iterator[Opened]:
+        reader = SeedReader(self._job.lake.store, requests)
+        for start in range(0, len(requests), _OPENED_ROWS):
+            ours = requests.slice(start, _OPENED_ROWS)
+            yield from open_requests(ours, reader.seeds(ours), self._recipe, self._tools)
 
     def _run(self, opened: Opened, *, is_simpler: bool) -> Run:
         def start() -> Program:
@@ -224,8 +243,9 @@ class _Asking:
 
     def _leave_out(self, request_id: str, reason: str) -> None:
         """Note that the first thing that a program, or a queue of it, would ask is not asked."""
-        row = {"request_id": request_id, "failure": reason, "engine": SUPERVISOR, "step": SUPERVISOR}
-        self._answers.add(pa.Table.from_pylist([row], schema=COMPLETIONS))
+        self._answers.add_failure(
+            {"request_id": request_id, "failure": reason, "engine": SUPERVISOR, "step": SUPERVISOR}
+        )
         self._unasked[request_id] = SUPERVISOR
 
     def _find(self, request_id: str) -> Answer | Failed | None:
@@ -293,10 +313,8 @@ def _counts(completions: pa.Table, *, num_reached: int) -> Counts:
     return Counts(rows_in=num_reached, kept=num_reached - sum(failed.values()), failed=failed)
 
 
-def _metrics(completions: pa.Table, *, num_asked: int, device_seconds: float) -> dict[str, float | int | str]:
+def _metrics(completions: pa.Table, *, device_seconds: float) -> dict[str, float | int | str]:
     return {
-        "requests_asked": num_asked,
-        "requests_reused": len(_asked_only(completions)) - num_asked,
         "prompt_tokens": pc.sum(completions["prompt_tokens"]).as_py() or 0,
         "completion_tokens": pc.sum(completions["completion_tokens"]).as_py() or 0,
         "device_seconds": round(device_seconds, 3),

@@ -36,6 +36,20 @@ def test_an_answer_replaces_a_failure_and_of_failures_the_last_is_told():
     assert [(row["answer"], row["failure"]) for row in rows] == [("late", None), (None, "timed_out")]
 
 
+def test_failures_that_come_one_by_one_give_way_to_answers_and_never_replace_one():
+    alone = [{"request_id": name, "failure": "budget_spent", "step": "s"} for name in "abc"]
+    store = AnswerStore([completions(completion("a", "first"))])
+    for row in alone:
+        store.add_failure(row)
+    assert [store.find(name) for name in STEPS] == [Answer(text="first"), *[Failed(reason="budget_spent")] * 2]
+    assert (store.num_known, store.spent("abc")) == (3, store.spent("a"))
+    store.add(completions(completion("c", "late")))
+    rows = store.table(STEPS).to_pylist()
+    assert [(row["request_id"], row["answer"], row["failure"], row["step"]) for row in rows] == [
+        ("a", "first", None, "plan"), ("b", None, "budget_spent", "plan"), ("c", "late", None, "write"),
+    ]  # fmt: skip
+
+
 def test_case_18_answers_are_found_by_id_in_any_order_and_grouping():
     rows = completions(*(completion(name, name.upper()) for name in "cab"))
     whole = AnswerStore([rows]).table(STEPS)

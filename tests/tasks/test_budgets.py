@@ -16,8 +16,10 @@ from corpusmill.synthesize.check import check
 from corpusmill.synthesize.generators.prompt import PromptGenerator
 from corpusmill.synthesize.generators.routes import Entry, Queue, RoutesGenerator
 from corpusmill.synthesize.recipe import Recipe
+from corpusmill.synthesize.requests import open_requests
 from corpusmill.synthesize.sampling import Sampling
 from corpusmill.synthesize.supervise.budget import Budget
+from corpusmill.tasks import completions
 from corpusmill.tasks.task import execute
 from tests.tasks import toy_decline, toy_routes
 from tests.tasks.test_supervision import NUM_SEEDS, decisions, documents, lake_of
@@ -199,6 +201,36 @@ def test_the_highest_priority_is_asked_first_and_rates_share_what_several_queues
     answer(second, recipe, budgets={"": {"documents": taken["urgent"]}})
     run(second, "accept", recipe)
     assert routes(second) == {"urgent": taken["urgent"], "failed/budget_spent": NUM_ROUTED - taken["urgent"]}
+
+
+def test_a_run_that_only_replays_says_how_many_answers_stand_and_opens_each_seed_once_more(tmp_path, monkeypatch):
+    """Once to see what was spent, once to go on: not once for each of three priorities."""
+    settings = routed_lake(tmp_path)
+    queues = [
+        Queue(name=name, generator=prompt(name), entry=Entry(min_characters=size), priority=level)
+        for name, size, level in (("low", 1, 0), ("middle", 230, 1), ("high", 236, 2))
+    ]
+    answer(settings, routed(*queues))
+    opened: list[str] = []
+
+    def spy(requests, *more):
+        opened.extend(requests["request_id"].to_pylist())
+        return open_requests(requests, *more)
+
+    monkeypatch.setattr(completions, "open_requests", spy)
+    told: list[tuple[str, Any]] = []
+    parameters = {"seeds": SEEDS, "variant": "plain", "recipe": routed(*queues).to_json()}
+    arguments = {"settings": settings.to_json(), "dataset": DATASET, "partition": PARTITION}
+    budgets = {"": {"documents": NUM_ROUTED}}
+    execute(
+        "completions", {**arguments, "parameters": {**parameters, "budgets": budgets}}, lambda *said: told.append(said)
+    )
+    [numbers] = [numbers for message, numbers in told if message.endswith(f": {NUM_ROUTED} answers stand, 0 asked")]
+    assert numbers == {"reused": NUM_ROUTED, "asked": 0}
+    high = sum(asked(settings)[f"{name}/answer"] for name in ("high",))
+    middle = asked(settings)["middle/answer"]
+    # The first pass opens all, the two others their own; then each is opened once more, among its own.
+    assert len(opened) == NUM_ROUTED + (NUM_ROUTED - high) + NUM_ROUTED and middle > 0
 
 
 def test_each_queue_is_supervised_for_itself(tmp_path):
