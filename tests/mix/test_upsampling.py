@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -32,7 +33,8 @@ def test_the_curve_rises_keeps_its_integral_and_no_bucket_passes_the_cap(tokens,
     assert sum(shares) == 1
     # Powers are rounded to 12 digits of the whole component, so a tiny bucket may be off by its own size.
     slack = [1e-11 * float(wanted) / held for held in tokens]
-    assert all(one <= other + off for one, other, off in zip(epochs, epochs[1:], slack, strict=False))
+    between = [one + other for one, other in pairwise(slack)]
+    assert all(one <= other + off for (one, other), off in zip(pairwise(epochs), between, strict=True))
     assert all(one <= float(max_epochs) + off for one, off in zip(epochs, slack, strict=True))
 
 
