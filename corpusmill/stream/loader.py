@@ -23,6 +23,7 @@ from corpusmill.stream.erased import ErasedError, check_whole
 from corpusmill.stream.index import open_components
 from corpusmill.stream.inventory import read_plan
 from corpusmill.stream.live import PATIENCE_SECONDS, Waiting, say_to_stderr, standing
+from corpusmill.stream.numbers import check_int
 from corpusmill.stream.reader import Reader, SequenceReader, Tokens
 
 CACHE_BYTES = 512 << 20
@@ -303,9 +304,8 @@ def _cache_bytes(plan: Plan) -> int:
 
 
 def _check_rank(rank: int, world_size: int) -> None:
-    for name, value in (("rank", rank), ("world_size", world_size)):
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError(f"{name} must be an int, got {value!r}; a number from the environment needs int(...)")
+    check_int("world_size", world_size, least=1)
+    check_int("rank", rank)
     if not 0 <= rank < world_size:
         raise ValueError(f"rank must be one of 0 to {world_size - 1} in a world of {world_size}, got {rank}")
 

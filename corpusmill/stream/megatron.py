@@ -13,6 +13,7 @@ import numpy as np
 
 from corpusmill.stream.export import checked_stop, refuse_existing, samples_between, whole_file
 from corpusmill.stream.loader import MixtureStream
+from corpusmill.stream.numbers import check_int
 from corpusmill.stream.reader import Tokens
 
 _MAGIC = b"MMIDIDX\x00\x00"
@@ -41,6 +42,7 @@ def export_megatron(
     does not have, and FileExistsError.
     """
     bin_file, idx_file = Path(f"{prefix}.bin"), Path(f"{prefix}.idx")
+    check_int("vocabulary_size", vocabulary_size, least=1)
     dtype = np.dtype(np.uint16 if vocabulary_size < _MOST_FOR_UINT16 else np.int32)
     refuse_existing(idx_file)
     samples = samples_between(stream, stream.position, checked_stop(stream, stop))

@@ -14,6 +14,7 @@ import numpy as np
 
 from corpusmill.mix.order import IntArray
 from corpusmill.stream.loader import HORIZON, LOOKAHEAD, MixtureStream
+from corpusmill.stream.numbers import check_int
 from corpusmill.stream.schedule import Schedule, schedule_batches
 
 _PREFETCH = 2
@@ -32,8 +33,8 @@ class MixtureLoader:
     """
 
     def __init__(self, stream: MixtureStream, *, batch_size: int, num_workers: int = 0) -> None:
-        if batch_size < 1 or num_workers < 0:
-            raise ValueError(f"needs batches of at least 1 and no negative workers, got {batch_size} and {num_workers}")
+        check_int("batch_size", batch_size, least=1)
+        check_int("num_workers", num_workers, least=0)
         self.stream = stream
         self.batch_size = batch_size
         self.num_workers = num_workers

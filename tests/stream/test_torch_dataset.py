@@ -110,9 +110,16 @@ def test_workers_read_from_s3(s3_server, s3_root, tmp_path):
     assert batches_of(MixtureStream(remote.settings, "demo"), batch_size=4, num_workers=2) == alone
 
 
-@pytest.mark.parametrize("settings", [{"batch_size": 0}, {"batch_size": 2, "num_workers": -1}])
-def test_sizes_that_make_no_sense_are_refused(demo, settings):
-    with pytest.raises(ValueError, match="needs batches of at least 1 and no negative workers"):
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({"batch_size": "8"}, r"batch_size must be an int, got '8'; a number from the environment needs int\(...\)"),
+        ({"batch_size": 2, "num_workers": -1}, "num_workers must be at least 0, got -1"),
+    ],
+)
+def test_sizes_that_make_no_sense_are_refused(demo, settings, told):
+    with pytest.raises(ValueError, match=told):
         MixtureLoader(MixtureStream(demo.settings, "demo"), **settings)
 
 
