@@ -106,7 +106,7 @@ def test_a_second_control_c_ends_what_does_not_listen(folder):
     process.send_signal(signal.SIGINT)
     assert process.stderr.readline().startswith("Interrupted")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     assert process.returncode == 130
 
 
