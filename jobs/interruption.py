@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 20.0
 """What the work gets to end in good order, and then the engines to end."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STDERR = 2
 
 
 @contextmanager
@@ -92,7 +93,9 @@ def _heard(state_folder: Path) -> Iterator[None]:
     listener, speaker = socket.socketpair()
     speaker.setblocking(False)
     before = signal.set_wakeup_fd(speaker.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_listen, args=(listener, state_folder), name="interrupts", daemon=True)
+    # While a step is at work, Dagster leads what is written to stderr through a file and a program that may not run yet.
+    words = os.dup(STDERR)
+    thread = threading.Thread(target=_listen, args=(listener, words, state_folder), name="interrupts", daemon=True)
     thread.start()
     try:
         yield
@@ -101,16 +104,17 @@ def _heard(state_folder: Path) -> Iterator[None]:
         speaker.close()
         thread.join()
         listener.close()
+        os.close(words)
 
 
-def _listen(listener: socket.socket, state_folder: Path) -> None:
+def _listen(listener: socket.socket, words: int, state_folder: Path) -> None:
     num_heard = 0
     while numbers := listener.recv(64):
         before, num_heard = num_heard, num_heard + sum(number in SIGNALS for number in numbers)
         if num_heard > 1:
             _leave(state_folder)
         if num_heard > before:
-            _say("Interrupted: ending the run and its engines. Ctrl-C again ends at once")
+            os.write(words, b"Interrupted: ending the run and its engines. Ctrl-C again ends at once\n")
             _end_children()
             timer = threading.Timer(2 * PATIENCE_SECONDS, _leave, [state_folder])
             timer.daemon = True  # ends with the process, if that is sooner
